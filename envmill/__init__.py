@@ -2,12 +2,14 @@
 
     import envmill
 
-    with envmill.open_environment("worlds/bundle/tool-shed") as shed, shed.start(shed.scenarios[0]) as session:
+    with envmill.open_environment("worlds/bundle/tool-shed") as shed, shed.start(shed.scenarios[0])
+    as session:
         session.call("list_tools")
         session.say("Done.")
         print(session.judge().outcome)
 
-Names load when they are first used, so `import envmill` stays cheap. docs/library.md describes all of them.
+Names load when they are first used, so `import envmill` stays cheap. docs/library.md describes all
+of them.
 """
 
 from importlib import import_module

@@ -1,4 +1,5 @@
-"""Every error EnvMill raises: one base, one flat type per boundary, the mend at the end of the message.
+"""Every error EnvMill raises: one base, one flat type per boundary, the mend at the end of the
+message.
 
 EnvMillError
 ├── SettingsError   a setting or argument is wrong
@@ -46,31 +47,37 @@ class ModelError(EnvMillError):
 
 
 class Outage(ModelError):
-    """The provider could not be reached or could not serve; nothing is known about the item. Fact `sent`: whether it had the whole
+    """The provider could not be reached or could not serve; nothing is known about the item. Fact
+    `sent`: whether it had the whole
     request, so that it may charge for it."""
 
     retryable = True
 
 
 class Throttled(Outage):
-    """The provider asked to be asked less. Fact `retry_after`: seconds it named, None when it named none."""
+    """The provider asked to be asked less. Fact `retry_after`: seconds it named, None when it named
+    none."""
 
 
 class TimeOver(Outage):
-    """The provider had not answered when the time of the call was over. Nobody asks again unless a person says so: the provider may
+    """The provider had not answered when the time of the call was over. Nobody asks again unless a
+    person says so: the provider may
     still be at work, and would be paid twice."""
 
 
 class KeyRefused(ModelError):
-    """The provider does not accept the key: every call of the run would end so, and nothing is known about any item."""
+    """The provider does not accept the key: every call of the run would end so, and nothing is
+    known about any item."""
 
 
 class BadRequest(ModelError):
-    """The provider refused the request as it is: a wrong model name, setting or schema, or too long a prompt."""
+    """The provider refused the request as it is: a wrong model name, setting or schema, or too long
+    a prompt."""
 
 
 class BudgetReached(ModelError):
-    """A run has spent what it may. What it knows is saved; with a larger budget it goes on from there."""
+    """A run has spent what it may. What it knows is saved; with a larger budget it goes on from
+    there."""
 
 
 class Pending(EnvMillError):
@@ -88,7 +95,8 @@ class SandboxError(EnvMillError):
 
 
 class BuildError(EnvMillError):
-    """A program, test set or state cannot be used; the message is fit to be sent back to its author."""
+    """A program, test set or state cannot be used; the message is fit to be sent back to its
+    author."""
 
 
 class LakeError(EnvMillError):

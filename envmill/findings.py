@@ -1,4 +1,5 @@
-"""What every check of a candidate is given and what it answers: contracts that kinds and gates share.
+"""What every check of a candidate is given and what it answers: contracts that kinds and gates
+share.
 
 Built (environment, tests) ─────────────┐
 Posed (scenario, environment, siblings) ┴─► check(subject, means) ─► Finding (outcome, reason code, evidence)
@@ -24,7 +25,8 @@ Probes = Literal["open", "sealed", "all"]
 
 
 def deal(probes: Sequence[P], run: Probes) -> list[tuple[P, bool]]:
-    """Probes that are run, each with whether it is sealed: every fourth is, and a single one is open."""
+    """Probes that are run, each with whether it is sealed: every fourth is, and a single one is
+    open."""
     dealt = [(probe, place % 4 == 3) for place, probe in enumerate(probes)]
     return [
         (probe, sealed) for probe, sealed in dealt if run == "all" or (run == "sealed") is sealed
@@ -65,21 +67,26 @@ class GateContext:
     episodes: int = 2000
     """Sequences the search attacker may try on a scenario, half of them blind to the request."""
     probes: Probes = "all"
-    """Which probes are run. The repair loop runs the open ones only, so that an author is never told about a sealed one."""
+    """Which probes are run. The repair loop runs the open ones only, so that an author is never
+    told about a sealed one."""
     fairness: bool = True
     """Whether a model maps the demands of a scenario to the words that ask for them (S16)."""
     reviewed: int | None = None
     """Calls that the readers of W4 try; None for what its interface asks for."""
     find_truth: FindTruth | None = None
-    """Finds an independent truth about a scenario's ends; without one the verifier's error rates are not measured."""
+    """Finds an independent truth about a scenario's ends; without one the verifier's error rates
+    are not measured."""
     observes: bool = False
-    """Whether a gate that would drop the subject only records it, so that the gates behind it are asked as well."""
+    """Whether a gate that would drop the subject only records it, so that the gates behind it are
+    asked as well."""
     held: frozenset[str] = frozenset()
-    """Gates whose open probes held in the repair loop for this very content; verify runs their sealed ones."""
+    """Gates whose open probes held in the repair loop for this very content; verify runs their
+    sealed ones."""
 
     @property
     def weighed(self) -> "GateContext":
-        """For a gate that weighs its probes together: the open ones, or all. A few sealed ones alone say nothing about a share."""
+        """For a gate that weighs its probes together: the open ones, or all. A few sealed ones
+        alone say nothing about a share."""
         return self if self.probes == "open" else replace(self, probes="all")
 
     def choose(self, probes: Sequence[P]) -> list[P]:
@@ -109,7 +116,8 @@ class Finding:
     """Dossier, when there is more to show."""
     seconds: float = 0.0
     question: str = ""
-    """Of a suspicion: a neutral question about the item that a judge answers with yes or no; yes confirms the suspicion. It does not
+    """Of a suspicion: a neutral question about the item that a judge answers with yes or no; yes
+    confirms the suspicion. It does not
     name the gate or what the gate would like to see."""
     sealed: bool = False
     """Whether only sealed probes found it; its evidence says so too."""
@@ -150,7 +158,8 @@ def drop(gate: str, reason: str, detail: str, evidence: Json = None) -> Finding:
 
 
 def mark(finding: Finding, sealed: bool) -> Finding:
-    """The finding of a probe, with a note where that was sealed: views compare what open and sealed probes find."""
+    """The finding of a probe, with a note where that was sealed: views compare what open and sealed
+    probes find."""
     if not sealed:
         return finding
     shown: dict[str, Json] = (
@@ -160,12 +169,14 @@ def mark(finding: Finding, sealed: bool) -> Finding:
 
 
 def doubt(gate: str, reason: str, detail: str, question: str, evidence: Json = None) -> Finding:
-    """A suspicion: the outcome is settled by the class of its code, and a judge answers the question."""
+    """A suspicion: the outcome is settled by the class of its code, and a judge answers the
+    question."""
     return Finding(gate, "dropped", reason, detail, evidence, question=question)
 
 
 def gather(gate: str, findings: Sequence[Finding], evidence: Json = None) -> Finding:
-    """One finding out of all that a gate has to say: the first, with the others behind it; `kept` where there is none."""
+    """One finding out of all that a gate has to say: the first, with the others behind it; `kept`
+    where there is none."""
     return replace(findings[0], others=tuple(findings[1:])) if findings else keep(gate, evidence)
 
 
@@ -183,7 +194,8 @@ _WORST: tuple[GateOutcome, ...] = (
 
 
 def merge_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """One finding for each gate, as the ledger has one row for each: the worst, with all of them in its evidence."""
+    """One finding for each gate, as the ledger has one row for each: the worst, with all of them in
+    its evidence."""
     gates: dict[str, list[Finding]] = {}
     for finding in findings:
         gates.setdefault(finding.gate, []).append(finding)

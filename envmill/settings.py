@@ -1,4 +1,5 @@
-"""Where things lie and who answers: read once, at the top, from the environment. Nothing else reads it."""
+"""Where things lie and who answers: read once, at the top, from the environment. Nothing else reads
+it."""
 
 import re
 from collections.abc import Mapping
@@ -52,7 +53,8 @@ class Endpoint:
     key_name: str = ""
     """Variable the key is read from, for messages."""
     stream: bool | None = None
-    """Whether answers come in pieces; None has all of them come so but those that are asked for log probabilities."""
+    """Whether answers come in pieces; None has all of them come so but those that are asked for log
+    probabilities."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +79,19 @@ class Settings:
     """Address that the local Prefect server listens on. Anything but loopback is for containers: by what name it may be asked there is
     one of `origins`."""
     origins: frozenset[str] = frozenset()
-    """Further origins by which browsers reach the local Prefect server, like `https://mill.example` of a proxy that adds TLS."""
+    """Further origins by which browsers reach the local Prefect server, like `https://mill.example`
+    of a proxy that adds TLS."""
     database: Secret = field(default_factory=Secret)
-    """Database of the local Prefect server, like `postgresql://user:password@host/name`; none for a file in the home."""
+    """Database of the local Prefect server, like `postgresql://user:password@host/name`; none for a
+    file in the home."""
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
-    """Where models are asked: `openai` and `anthropic`, and servers named by `ENVMILL_ENDPOINT_NAME`."""
+    """Where models are asked: `openai` and `anthropic`, and servers named by
+    `ENVMILL_ENDPOINT_NAME`."""
     prices: Path = ROOT / "data/prices.toml"
     """What models cost, as somebody read it."""
     protected: Path = ROOT / "data/protected"
-    """Texts and sketches of benchmarks that nothing we make may repeat, as somebody put them there."""
+    """Texts and sketches of benchmarks that nothing we make may repeat, as somebody put them
+    there."""
     sketches: Path = ROOT / "data/sketches"
     """Sketches of public benchmarks that EnvMill brings along."""
     terms: Path | None = None
@@ -103,7 +109,8 @@ class Settings:
     engine: str = ""
     """What makes containers, `box` or `docker`; empty for the first that holds here."""
     in_flight: int = 64
-    """Most calls of one model at once, shared by all processes of this home; so are the two below."""
+    """Most calls of one model at once, shared by all processes of this home; so are the two
+    below."""
     requests_per_minute: float | None = None
     """Most requests to one model; None until its server complains."""
     tokens_per_minute: float | None = None
@@ -189,7 +196,8 @@ def _read_database(text: str) -> Secret:
     scheme, _, rest = text.partition("://")
     if text and (scheme not in ("postgresql", "postgresql+asyncpg", "postgres") or not rest):
         raise SettingsError(
-            "ENVMILL_DATABASE is no PostgreSQL address: write it like postgresql://user:password@host:5432/name, or unset it."
+            "ENVMILL_DATABASE is no PostgreSQL address: write it like "
+            "postgresql://user:password@host:5432/name, or unset it."
         )
     return Secret(f"postgresql+asyncpg://{rest}" if text else "")
 

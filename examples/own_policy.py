@@ -2,8 +2,9 @@
 
     python examples/own_policy.py FOLDER [MODEL]
 
-The policy is a function of messages and tools in OpenAI's form. With MODEL, OPENAI_BASE_URL and OPENAI_API_KEY set, it asks that
-server. Without a model it looks around once and gives up, so it should earn nothing.
+The policy is a function of messages and tools in OpenAI's form. With MODEL, OPENAI_BASE_URL and
+OPENAI_API_KEY set, it asks that server. Without a model it looks around once and gives up, so it
+should earn nothing.
 """
 
 import sys

@@ -1,8 +1,10 @@
-"""Open an environment, call one of its tools, and let the verifier judge an attempt that does nothing else.
+"""Open an environment, call one of its tools, and let the verifier judge an attempt that does
+nothing else.
 
     python examples/play_by_hand.py FOLDER
 
-FOLDER is a bundle folder, as `examples/run_a_recipe.py` or `envmill export --exporter bundle` writes it, or an id of the lake.
+FOLDER is a bundle folder, as `examples/run_a_recipe.py` or `envmill export --exporter bundle`
+writes it, or an id of the lake.
 """
 
 import json

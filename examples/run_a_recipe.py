@@ -2,8 +2,8 @@
 
     python examples/run_a_recipe.py [AUTHOR]
 
-AUTHOR is a model such as openai:my-model@my_server (docs/models/README.md). Without it, the embedded author writes: it needs no key,
-and shows the plumbing only.
+AUTHOR is a model such as openai:my-model@my_server (docs/models/README.md). Without it, the
+embedded author writes: it needs no key, and shows the plumbing only.
 """
 
 import sys

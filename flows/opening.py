@@ -1,4 +1,5 @@
-"""Opens runs and judges with the embedded author registered: it plays the provider `offline`, and knows the truth about its domains."""
+"""Opens runs and judges with the embedded author registered: it plays the provider `offline`, and
+knows the truth about its domains."""
 
 from contextlib import AbstractAsyncContextManager
 

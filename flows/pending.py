@@ -1,4 +1,5 @@
-"""A run that waits for batches: its process ends, its state says AwaitingBatch, and the server starts it again in time."""
+"""A run that waits for batches: its process ends, its state says AwaitingBatch, and the server
+starts it again in time."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +14,8 @@ from flows.local.runs import AWAITING
 
 
 async def put_off(pending: Pending) -> None:
-    """Ends the flow. A run that no deployment can start again ends as failed, with what it waits for."""
+    """Ends the flow. A run that no deployment can start again ends as failed, with what it waits
+    for."""
     if deployment.get_id() is None:
         raise pending
     again = datetime.now(UTC) + timedelta(seconds=float(pending.facts.get("again_in", 60.0)))

@@ -1,9 +1,10 @@
-"""Rounds: the whole line again with the next seeds, until as many environments are kept as were wanted.
+"""Rounds: the whole line again with the next seeds, until as many environments are kept as were
+wanted.
 
 round 1 (RUN) ─► enough kept? ─► round 2 (RUN-r2) ─► enough kept? ─► …
 
-Each round is a run of its own and of one size, decided when the one before is finished: a Retry walks the same rounds again, and those that
-are finished cost nothing.
+Each round is a run of its own and of one size, decided when the one before is finished: a Retry
+walks the same rounds again, and those that are finished cost nothing.
 """
 
 from collections.abc import Sequence
@@ -68,12 +69,14 @@ def check_rounds(config: RunConfig) -> None:
         )
     if config.max_candidates is not None and config.max_candidates < config.environments:
         raise SettingsError(
-            f"A round has {config.environments} candidates, more than `max_candidates` ({config.max_candidates}). Set fewer `environments`."
+            f"A round has {config.environments} candidates, more than `max_candidates` "
+            f"({config.max_candidates}). Set fewer `environments`."
         )
 
 
 def next_round(lake: Lake, done: Sequence[str], config: RunConfig) -> int:
-    """Number of the round that is due, from 1; 0 when none is. All rounds have one size, so the last may end short of the bound."""
+    """Number of the round that is due, from 1; 0 when none is. All rounds have one size, so the
+    last may end short of the bound."""
     if not done:
         return 1
     if config.target is None or count_kept(lake, done) >= config.target:
@@ -114,7 +117,8 @@ def make_round(
     }
     if any(bound is not None and bound <= 0 for bound in left.values()):
         raise BudgetReached(
-            f"The budget of run {run} is spent after {number - 1} rounds. Resume it with a larger one: --resume {run} --budget MORE."
+            f"The budget of run {run} is spent after {number - 1} rounds. Resume it with a larger "
+            f"one: --resume {run} --budget MORE."
         )
     own = {
         "run": f"{run}-r{number}",
@@ -126,7 +130,8 @@ def make_round(
 
 
 def _find_first(config: RunConfig, number: int) -> int:
-    """Seeds that a round skips. Where a round counts what the rounds before it used, those come last anyway."""
+    """Seeds that a round skips. Where a round counts what the rounds before it used, those come
+    last anyway."""
     counts = config.fresh and not config.reuse and config.provider != "replay"
     return config.first if counts else config.first + (number - 1) * config.environments
 

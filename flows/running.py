@@ -35,7 +35,8 @@ Work = Callable[[PipelineStep, int], Awaitable[State[Any]]]
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PAUSES = (15.0, 30.0, 60.0, 120.0)
-"""Seconds before a server that had no slot to give is asked again; each asking has lasted two minutes by itself."""
+"""Seconds before a server that had no slot to give is asked again; each asking has lasted two
+minutes by itself."""
 _LOGGED = 50
 """Most items of a step whose failure becomes a line of the log; its page has them all."""
 
@@ -100,7 +101,8 @@ async def walk_step(board: RunArtifacts, step: PipelineStep, work: Work) -> None
 
 
 async def start_task(task: Any, step: PipelineStep, bucket: int) -> State[Any]:
-    """The task's end. A server too busy to hand out a slot is asked again: nothing of the task has begun."""
+    """The task's end. A server too busy to hand out a slot is asked again: nothing of the task has
+    begun."""
     for pause in PAUSES:
         try:
             return await task(step.name, bucket, return_state=True)
@@ -111,7 +113,8 @@ async def start_task(task: Any, step: PipelineStep, bucket: int) -> State[Any]:
 
 
 def run_name() -> str:
-    """The run's name in the UI: which run, and what it makes. A step's page also says which step."""
+    """The run's name in the UI: which run, and what it makes. A step's page also says which
+    step."""
     config: RunConfig = flow_run.get_parameters()["config"]
     run = config.run or flow_run.get_id() or "run"
     named = run[:8] if _UUID.fullmatch(run) else run
@@ -128,7 +131,8 @@ def run_name() -> str:
 
 @asynccontextmanager
 async def _opened(config: RunConfig) -> AsyncGenerator[Runner]:
-    """The run id is the flow run's own, so that Retry goes on with it. Without a seed the scheduled date becomes one."""
+    """The run id is the flow run's own, so that Retry goes on with it. Without a seed the scheduled
+    date becomes one."""
     run = config.run or str(flow_run.get_id())
     config = config.opened_on(flow_run.get_scheduled_start_time())
     settings: Settings = read_settings()

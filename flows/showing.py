@@ -1,6 +1,8 @@
-"""What a run's page shows of it: how far each step is, what became of its candidates, what that cost, and which items failed.
+"""What a run's page shows of it: how far each step is, what became of its candidates, what that
+cost, and which items failed.
 
-These are views of the lake: a server that cannot take one right now costs a line of the log, never the step.
+These are views of the lake: a server that cannot take one right now costs a line of the log, never
+the step.
 """
 
 import asyncio
@@ -35,7 +37,8 @@ class RunArtifacts:
     _bar: asyncio.Task[Any] | None = None
 
     def begin(self, step: PipelineStep, buckets: int) -> Callable[[], Awaitable[None]]:
-        """A bar for the step, made while it works; call what is returned whenever a bucket is over."""
+        """A bar for the step, made while it works; call what is returned whenever a bucket is
+        over."""
         name, over = f"{step.name}-progress", 0
         bar = self._bar = asyncio.create_task(
             publish(
@@ -97,7 +100,8 @@ class RunArtifacts:
         run = self.walk.context.run
         page = find_place(self.walk.context.settings.bundles, run) / "index.html"
         text = (
-            f"`envmill report {run}` writes the report of this run to [{page}]({page.as_uri()}), a page to open from the disk.\n\n"
+            f"`envmill report {run}` writes the report of this run to [{page}]({page.as_uri()}), "
+            "a page to open from the disk.\n\n"
             f"`envmill funnel {run}`, `failures`, `cost` and `show` answer at once."
         )
         await publish(

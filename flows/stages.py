@@ -1,4 +1,5 @@
-"""One flow for each step of the line. Each runs alone on any run, and does what the run still lacks at that step."""
+"""One flow for each step of the line. Each runs alone on any run, and does what the run still lacks
+at that step."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any

@@ -31,7 +31,8 @@ _AT_ONCE = 8
 
 @flow(name="reverify", flow_run_name="reverify", persist_result=False)
 async def reverify(config: ReverifyConfig) -> None:
-    """Judge shipped environments and scenarios again; what fails is withdrawn, and the bundles that hold it are named."""
+    """Judge shipped environments and scenarios again; what fails is withdrawn, and the bundles that
+    hold it are named."""
     settings, began = read_settings(), flow_run.get_scheduled_start_time()
     lake = Lake(open_store(settings.lake))
     lacking = {
@@ -98,13 +99,15 @@ def _raise_failures(states: list[State[Any]]) -> None:
     if failed:
         told = "\n".join(str(state.message) for state in failed)
         raise StepFailed(
-            f"{len(failed)} of {len(states)} environments could not be judged; the others are saved. Retry judges these.\n{told}"
+            f"{len(failed)} of {len(states)} environments could not be judged; the others are "
+            f"saved. Retry judges these.\n{told}"
         )
 
 
 @flow(name="compact", flow_run_name="compact", persist_result=False)
 async def compact(config: CompactConfig) -> None:
-    """Merge each run's many files into few, and remove what was replaced long ago. Safe beside runs that are under way."""
+    """Merge each run's many files into few, and remove what was replaced long ago. Safe beside runs
+    that are under way."""
     lake = Lake(open_store(read_settings().lake))
     done = [
         await asyncio.to_thread(compact_run, lake, run, None, config.grace)

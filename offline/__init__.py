@@ -1,4 +1,5 @@
-"""The offline author: answers the factory's prompts from domain knowledge instead of a model, with a model's mistakes.
+"""The offline author: answers the factory's prompts from domain knowledge instead of a model, with
+a model's mistakes.
 
     brief ──compose──► model of the domain ──► blueprint · program · tests · scenario · checks · opinions ──faults──► reply text
 
@@ -69,9 +70,11 @@ from schemas.tool_prompts import ChainInput, ChainReply, SampledReply
 from schemas.typed_prompts import TopologyInput, TopologyReply
 
 _APART = 1_000_000
-"""Between two variants of a reply: each is as another sample would be. What is wrong with a clean scenario may lie in its state."""
+"""Between two variants of a reply: each is as another sample would be. What is wrong with a clean
+scenario may lie in its state."""
 _TRIES, _FURTHER = 12, 1_000 * _APART
-"""A variant is thought of again, that far on, until it has as much in it as the first: a repair with less is refused."""
+"""A variant is thought of again, that far on, until it has as much in it as the first: a repair
+with less is refused."""
 
 _PLANNED = ("errand", "taken", "requests", "servers", "shared")
 """What a plan adds to the prompt of a scenario: whether a mistake is made does not hang on it."""
@@ -117,7 +120,8 @@ def plant(prompt: str, kind: str, inputs: Json, seed: int, sample: int) -> Plant
 
 
 def twin(inputs: Json, seed: int, sample: int) -> Twins | None:
-    """Both sides of a scenario in which nothing may change: what `answer` writes, and the twin that differs in one fact."""
+    """Both sides of a scenario in which nothing may change: what `answer` writes, and the twin that
+    differs in one fact."""
     asked = ScenarioInput.model_validate(inputs)
     domain = compose_domain(asked.brief, seed)
     return make_twins(
@@ -150,7 +154,8 @@ def _open_case(
 
 
 def _find_brief(prompt: str, inputs: Json) -> Brief:
-    """What is asked about; before there is a brief the place a text comes from, or any, as for questions about texts alone."""
+    """What is asked about; before there is a brief the place a text comes from, or any, as for
+    questions about texts alone."""
     if prompt in ("theme", "names", "label", "suspicion", "reader", "mapper", "coverage"):
         return place_text(inputs.get("text", ""))
     return Brief.model_validate(inputs["brief"])
@@ -165,7 +170,9 @@ def _find_fault(
     talk: Sequence[str],
 ) -> PlantedFault | None:
     if not case.domain.changes or _is_infeasible(case.reply):
-        return None  # documents of which no tool that writes could be written, or no scenario: nothing is left to spoil
+        # documents of which no tool that writes could be written, or no scenario: nothing is left
+        # to spoil
+        return None
     if talk:
         return _repair(prompt, case, inputs, sample, talk) if mistakes > 0 else None
     first = {name: value for name, value in inputs.items() if name not in _NO_CHANCE}
@@ -182,7 +189,8 @@ def _is_infeasible(reply: Contract) -> bool:
 
 
 def _lean(prompt: str, seed: int) -> float:
-    """How much less or more often than others this one errs: judges differ, and whoever asks them has to find out."""
+    """How much less or more often than others this one errs: judges differ, and whoever asks them
+    has to find out."""
     return 0.6 + make_dice("lean", prompt, seed).random() if prompt == "checker" else 1.0
 
 
@@ -288,7 +296,8 @@ def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contra
 
 
 def _answer_topology(inputs: Json, domain: Domain, seed: int, sample: int) -> Contract:
-    """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only names."""
+    """The changes of the sampled chain, in its order; lookups as somebody needs them who knows only
+    names."""
     told, asked = cut_offer(inputs), TopologyInput.model_validate(inputs)
     reply = _write_topology(told, asked, inputs, domain, seed, sample)
     if not domain.servers or not isinstance(reply, ChainReply) or asked.polarity != "achieve":
@@ -367,7 +376,8 @@ def _follow_chain(
 def _find_following(
     told: Json, sampled: Chain, domain: Domain, seed: int, sample: int, tools: Sequence[Json] = ()
 ) -> ScenarioReply | Infeasible:
-    """The first of a few scenarios whose path contains the chain; else why the last one does not."""
+    """The first of a few scenarios whose path contains the chain; else why the last one does
+    not."""
     led = lead_along(domain, sampled)
     if isinstance(led, Infeasible):
         return led
@@ -400,7 +410,8 @@ def _write_no_chain(words: str, domain: Domain) -> ChainReply:
 
 
 def cut_offer(inputs: Json) -> Json:
-    """What is told apart from the chain that is offered: the same place has the same state, whatever is offered."""
+    """What is told apart from the chain that is offered: the same place has the same state,
+    whatever is offered."""
     return {
         name: value
         for name, value in inputs.items()

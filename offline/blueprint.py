@@ -34,9 +34,12 @@ def list_rules(domain: Domain) -> list[str]:
 def write_policy(domain: Domain) -> str:
     """The few lines a person in this job would be given."""
     told = (
-        f"You are {domain.role}. Look people and things up before you change anything, do exactly what is asked and nothing besides, "
-        "and leave the records alone when a rule forbids the change; say which rule it is. Where a request fits several records, or lacks "
-        f"something that cannot be looked up, ask before you change anything. {write_clauses(domain)}"
+        f"You are {domain.role}. Look people and things up before you change anything, do exactly "
+        "what is asked and nothing besides, "
+        "and leave the records alone when a rule forbids the change; say which rule it is. Where "
+        "a request fits several records, or lacks "
+        "something that cannot be looked up, ask before you change anything. "
+        f"{write_clauses(domain)}"
     )
     return f"{told} {consent}" if (consent := write_consent(domain)) else told
 

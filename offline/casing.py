@@ -1,4 +1,5 @@
-"""Tests with databases of their own, and the verdict on red ones: what the domain model foretells of each call on its rows.
+"""Tests with databases of their own, and the verdict on red ones: what the domain model foretells
+of each call on its rows.
 
 trial ──its setup lived through──► rows on which the call is made at once
 red test ──is it one of these?──► the tool is at fault, or the test
@@ -27,7 +28,8 @@ def write_cases(asked: CasesInput, domain: Domain, seed: int) -> CasesReply:
 
 
 def list_cases(brief: Brief, domain: Domain, tool: str, seed: int) -> list[MatchedTest]:
-    """One for each way in which a call of it can end; what had to be done before has been done to its rows. The first success is
+    """One for each way in which a call of it can end; what had to be done before has been done to
+    its rows. The first success is
     in company: a row changed or missed by mistake shows only where there are others."""
     start, trials = try_brief(brief, seed)
     found: list[MatchedTest] = []
@@ -59,7 +61,8 @@ def list_cases(brief: Brief, domain: Domain, tool: str, seed: int) -> list[Match
 
 
 def _match(world: DomainWorld, trial: RuleTrial) -> State:
-    """The rows that the call is about and what stands around them; all rows where fewer would end it otherwise."""
+    """The rows that the call is about and what stands around them; all rows where fewer would end
+    it otherwise."""
     named = {value for value in trial.call.arguments.values() if isinstance(value, str)}
     about = _add_referred(world.state, named & _list_keys(world.state))
     around = {

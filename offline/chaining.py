@@ -1,4 +1,5 @@
-"""A reference path told as a chain: of each argument, which earlier reply it stands in, and what picks it out there.
+"""A reference path told as a chain: of each argument, which earlier reply it stands in, and what
+picks it out there.
 
 calls ──answered by the domain model──► replies ──each key looked for──► from a node, chosen by another column · from a record · said
 """

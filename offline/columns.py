@@ -1,4 +1,5 @@
-"""What the columns of a domain's tables hold: texts, whole numbers or decimals, as its sources and its operations fill them.
+"""What the columns of a domain's tables hold: texts, whole numbers or decimals, as its sources and
+its operations fill them.
 
 attribute's own source ─┐
 new(…), x.name = …  ────┴─► join: text · whole · decimal, until nothing changes any more

@@ -1,4 +1,5 @@
-"""Cuts one variation out of domain knowledge: which features, optional rules and queries take part, and how high the limits are.
+"""Cuts one variation out of domain knowledge: which features, optional rules and queries take part,
+and how high the limits are.
 
 domain in full ──features──► ──options──► ──limits──► variation (theme, number, seed)
 several domains, when it shall be larger than one ──each so──► one organisation ──► as many tools as were asked for
@@ -104,7 +105,8 @@ def _compose_sized(
 
 
 def _leave_out(parts: list[Domain], tools: int) -> list[Domain]:
-    """Leave out what can be missed, of every part in turn, until so many tools are left or nothing more can go."""
+    """Leave out what can be missed, of every part in turn, until so many tools are left or nothing
+    more can go."""
     spare = [list_spare(each) for each in parts]
     too_many = max(0, sum(len(each.operations) for each in parts) - tools)
     turns = sorted(
@@ -151,7 +153,8 @@ def _drop_options(domain: Domain, most: int, dice: random.Random) -> dict[str, O
 
 
 def _settle(domain: Domain, operations: dict[str, Operation], dice: random.Random) -> Domain:
-    """Draw what is left open: limits, title, id prefixes, optional rules; life cycles become rules and steps."""
+    """Draw what is left open: limits, title, id prefixes, optional rules; life cycles become rules
+    and steps."""
     return replace(
         domain,
         names=(dice.choice(domain.names),),
@@ -197,5 +200,6 @@ def _require(move: StatusChange) -> Rule:
         that=that,
         code=f"{move.row}_not_{'_or_'.join(move.before)}".replace(" ", "_"),
         says=f"This {noun} is '{{{move.row}.status}}'; this can be done only while it is {wanted}.",
-        rule=f"The status of {'an' if noun[0] in 'aeio' else 'a'} {noun} becomes {move.after!r} only from {wanted}.",
+        rule=f"The status of {'an' if noun[0] in 'aeio' else 'a'} {noun} becomes {move.after!r} "
+        f"only from {wanted}.",
     )

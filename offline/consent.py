@@ -1,4 +1,5 @@
-"""What only the person who asks may do: one change of a domain, taken from the agent and told so wherever the change is spoken of.
+"""What only the person who asks may do: one change of a domain, taken from the agent and told so
+wherever the change is spoken of.
 
 domain ─► one of its changes that people ask for ─► theirs: in its description, the policy, the program and every call of it
 """
@@ -33,7 +34,10 @@ def write_consent(domain: Domain) -> str:
     ]
     if not theirs:
         return ""
-    return f"One thing only the person who asks can do, and nobody for them: {', '.join(theirs)}. Ask them to when it is due."
+    return (
+        f"One thing only the person who asks can do, and nobody for them: {', '.join(theirs)}. "
+        "Ask them to when it is due."
+    )
 
 
 def lead(domain: Domain, steps: list[str], number: int) -> tuple[str, ...]:

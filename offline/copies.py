@@ -1,4 +1,5 @@
-"""Copies of a population: the same rows once more under other ids and names, and doubles, whose names are one slip away.
+"""Copies of a population: the same rows once more under other ids and names, and doubles, whose
+names are one slip away.
 
 population ──as many doubles of every row as wanted──► near misses beside whatever a request names, each with a past of its own
 """

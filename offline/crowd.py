@@ -1,4 +1,5 @@
-"""States of many rows: populations that lived through a past each, stamped out under new ids and names until there are enough.
+"""States of many rows: populations that lived through a past each, stamped out under new ids and
+names until there are enough.
 
 populations ──copies, each row under another id, each unique value with a word of its own──► rows of first days ──► exactly so many
 """
@@ -28,7 +29,8 @@ STRIDE = 787_781
 
 
 def widen(domain: Domain, rows: int) -> Domain:
-    """The same domain for many rows: nothing is found by listing everything, and a query gives a page."""
+    """The same domain for many rows: nothing is found by listing everything, and a query gives a
+    page."""
     lists = {name: each for name, each in domain.collections.items() if not each.lookup.using}
     found = {each.lookup.call: _find_instead(name, each, domain) for name, each in lists.items()}
     operations = dict(found.get(name, (name, each)) for name, each in domain.operations.items())
@@ -61,7 +63,8 @@ def settle_core(domain: Domain, key: str) -> DomainWorld:
 
 
 def surround(core: DomainWorld) -> DomainWorld:
-    """The core among as many rows as the domain wants; nothing refers from one population to another."""
+    """The core among as many rows as the domain wants; nothing refers from one population to
+    another."""
     dice, whole = _make_dice(core), core.copy()
     marks, taken = (
         list_marks(dice, WORDS // 2),
@@ -137,7 +140,8 @@ def _check_size(world: DomainWorld) -> None:
     if size > MAX_STATE:
         fit = rows * MAX_STATE // size // 1000 * 1000
         raise SettingsError(
-            f"{rows} rows of {world.domain.theme} are {size} bytes, more than the {MAX_STATE} a state may have. Ask for {fit} rows."
+            f"{rows} rows of {world.domain.theme} are {size} bytes, more than the {MAX_STATE} a "
+            f"state may have. Ask for {fit} rows."
         )
 
 
@@ -159,7 +163,8 @@ def _find_lookup(collection: Collection, domain: Domain) -> Lookup:
         if f"{each}_id" in collection.attributes:
             return Lookup(call, {f"{each}_id": f"{each}_id"})
     raise SettingsError(
-        f"Domain {domain.theme}: {collection.noun} has no name to be found by among many. Give its label a unique attribute."
+        f"Domain {domain.theme}: {collection.noun} has no name to be found by among many. Give "
+        "its label a unique attribute."
     )
 
 

@@ -1,4 +1,5 @@
-"""A domain with some of its features: what hangs on the others is gone, phrases that mention it as well."""
+"""A domain with some of its features: what hangs on the others is gone, phrases that mention it as
+well."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -80,6 +81,7 @@ def _cut_operation(name: str, operation: Operation, chosen: set[str]) -> Operati
 
 
 def _mentions_all(phrase: str, operation: Operation, chosen: set[str]) -> bool:
-    """Whether a phrase mentions every parameter and nothing else: what is not said cannot be asked for."""
+    """Whether a phrase mentions every parameter and nothing else: what is not said cannot be asked
+    for."""
     said = {field.split(".")[0] for _, field, _, _ in Formatter().parse(phrase) if field}
     return said == {each.local for each in _keep(operation.takes, chosen)}

@@ -1,4 +1,5 @@
-"""The database of a domain: its schema as SQL, what an end state has to agree on, and the tables each operation touches.
+"""The database of a domain: its schema as SQL, what an end state has to agree on, and the tables
+each operation touches.
 
 collections ──columns sorted──► create table … references …      operations ──read as trees──► tool → tables read, tables written
 """

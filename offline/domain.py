@@ -1,7 +1,7 @@
 """The model of a domain: what exists, what may be done to it, and under which conditions.
 
-A TOML file under `data/seeds/domains/` holds one domain in full; `compose` cuts one variation out of it. Conditions and effects
-are written in the small language of `formula`.
+A TOML file under `data/seeds/domains/` holds one domain in full; `compose` cuts one variation out
+of it. Conditions and effects are written in the small language of `formula`.
 """
 
 import ast
@@ -32,11 +32,13 @@ _SUMS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: lambda a, b: a // b,
 }  # fmt: skip
 TODAY = date(2026, 3, 2)
-"""The day on which sessions start (`kinds.start.CLOCK`): what has happened lies before it, what is planned after it."""
+"""The day on which sessions start (`kinds.start.CLOCK`): what has happened lies before it, what is
+planned after it."""
 
 
 def spread(low: Number, high: Number, step: Number, index: int) -> Number:
-    """The value so many steps above the lowest, which comes round again past the highest; a step of 0.5 or the like makes decimals."""
+    """The value so many steps above the lowest, which comes round again past the highest; a step of
+    0.5 or the like makes decimals."""
     if isinstance(step, float):
         return round(low + step * (index % (int((high - low) / step + 0.001) + 1)), 2)
     return low + step * (index % (int(high - low) // step + 1))
@@ -44,7 +46,8 @@ def spread(low: Number, high: Number, step: Number, index: int) -> Number:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One column of a collection, and how a first value is found; without a source only operations fill it."""
+    """One column of a collection, and how a first value is found; without a source only operations
+    fill it."""
 
     __pydantic_config__ = STRICT
     one_of: tuple[str, ...] = ()
@@ -97,13 +100,15 @@ class Collection:
     distinct: tuple[str, ...] = ()
     """Attributes that together differ between rows."""
     then: tuple[WriteStep, ...] = ()
-    """What sets a first row right once its values are drawn, where one says something of another: peas are a legume."""
+    """What sets a first row right once its values are drawn, where one says something of another:
+    peas are a legume."""
     feature: str = ""
 
 
 @dataclass(frozen=True)
 class OperationParameter:
-    """One argument; exactly one of `row`, `between`, `day`, `text`, `one_of`, `find` says of what sort."""
+    """One argument; exactly one of `row`, `between`, `day`, `text`, `one_of`, `find` says of what
+    sort."""
 
     __pydantic_config__ = STRICT
     name: str
@@ -114,7 +119,8 @@ class OperationParameter:
     step: Number = 1
     """Distance of drawn values; a decimal one makes the parameter a decimal number."""
     day: tuple[int, int] | None = None
-    """A date, drawn this many days after the session's start. Compared with other such dates only: what `after` makes follows the clock."""
+    """A date, drawn this many days after the session's start. Compared with other such dates only:
+    what `after` makes follows the clock."""
     text: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     find: str = ""
@@ -285,7 +291,8 @@ class Domain:
                 return _SUMS[type(op)](self._work_out(left), self._work_out(right))
             case _:
                 raise SettingsError(
-                    f"Domain {self.theme}: a rule cannot hold {ast.unparse(node)!r}. Name limits, joined by + - * // alone."
+                    f"Domain {self.theme}: a rule cannot hold {ast.unparse(node)!r}. Name limits, "
+                    "joined by + - * // alone."
                 )
 
     def bound(self, value: Number | str) -> Number:

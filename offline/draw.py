@@ -48,7 +48,8 @@ def _sample(
         )
     if parameter.between:
         low, high = (domain.bound(each) for each in parameter.between)
-        # One of a thing reads badly in a sentence ("for 1 days"), so a request starts at two where it can.
+        # One of a thing reads badly in a sentence ("for 1 days"), so a request starts at two where
+        # it can.
         if wild:
             return dice.choice((low - 1, high + 1, low, high))
         if isinstance(parameter.step, float):

@@ -1,4 +1,5 @@
-"""Following a sampled chain: look-ups of the chain are added to a reference path until the path contains it, or a node says why not.
+"""Following a sampled chain: look-ups of the chain are added to a reference path until the path
+contains it, or a node says why not.
 
 own path ─► its changes carry out those of the chain, in order ─► look-ups of the chain in between, with values that flow ─► compared
 """
@@ -69,7 +70,8 @@ def follow(reply: ScenarioReply, sampled: Chain, domain: Domain) -> ScenarioRepl
 
 
 def lead_along(domain: Domain, sampled: Chain) -> Domain | Infeasible:
-    """The domain with the changes of a chain as what its scenarios must contain; or the change that nobody asks for."""
+    """The domain with the changes of a chain as what its scenarios must contain; or the change that
+    nobody asks for."""
     steps = [one.node for one in walk_nodes(sampled.nodes) if isinstance(one.node, ChainStep)]
     if beyond := [
         one.node
@@ -313,7 +315,8 @@ class _Search:
         return not match_chain(self._chain, calls, replies).missing
 
     def _shorten(self, path: _Path) -> tuple[list[Call], list[Any]]:
-        """Calls and replies without look-ups that were made before and nothing has changed since."""
+        """Calls and replies without look-ups that were made before and nothing has changed
+        since."""
         calls, replies = list(path.calls), list(path.replies)
         for place in reversed(range(len(calls))):
             again = [

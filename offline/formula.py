@@ -1,7 +1,9 @@
-"""The small language of conditions and effects: a subset of Python's syntax, parsed once, then spelled out as source.
+"""The small language of conditions and effects: a subset of Python's syntax, parsed once, then
+spelled out as source.
 
     member.status == 'active'                              a row's attribute
-    count(loans, row.member_id == member.id) < max_loans   a fold over a collection; `max_loans` is a limit
+    count(loans, row.member_id == member.id) < max_loans   a fold over a collection; `max_loans` is
+    a limit
     loan = new(loans, member_id=member.id, due_on=after(days))
     for row in each(holds, row.tool_id == tool.id): row.status = 'lapsed'
     fee = max(0, days(loan.due_on, today()) * 2)           also min, rounded (two decimals), page(rows(…), 200), //, %, and `a if c else b`
@@ -119,7 +121,10 @@ def _render_query(node: ast.Call, domain: Domain) -> str:
     """A call that asks the database; empty for any other."""
     match node:
         case ast.Call(func=ast.Name(id="get"), args=[ast.Name(id=collection), key]):
-            return f'self._find("{collection}", {render(key, domain)}, "{domain.collections[collection].noun}")'
+            return (
+                f'self._find("{collection}", {render(key, domain)}, '
+                f'"{domain.collections[collection].noun}")'
+            )
         case _:
             return render_fold(node, lambda each: render(each, domain))
 
@@ -140,7 +145,10 @@ def render_refusal(text: str, domain: Domain) -> str:
     """The condition under which a rule is broken, in the plainest spelling."""
     match parse_expression(text):
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            return f"{render(left, domain)} {OPPOSITES[OPERATORS[type(operator)]]} {render(right, domain)}"
+            return (
+                f"{render(left, domain)} {OPPOSITES[OPERATORS[type(operator)]]} "
+                f"{render(right, domain)}"
+            )
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return render(operand, domain)
         case node:

@@ -1,4 +1,5 @@
-"""A chain as a graph: look-ups that are made once, what its reasoning gives, and the rows that it cannot do without.
+"""A chain as a graph: look-ups that are made once, what its reasoning gives, and the rows that it
+cannot do without.
 
 chain ─► without twins ─► carried out by the domain model ─► what each choice gives
                                  ▲                      └──► the same without a row? then it is a distractor
@@ -97,7 +98,8 @@ def _list_steps(asked: DagInput) -> list[ChainStep]:
 
 
 def merge_twins(reply: ChainReply, domain: Domain) -> ChainReply:
-    """The reply without its twins. What stands between two of them changes nothing that they show, or they would not be twins."""
+    """The reply without its twins. What stands between two of them changes nothing that they show,
+    or they would not be twins."""
     kept, known, now = list[Node](), dict[str, str](), dict[str, str]()
     filling = reply.filling
     for node in reply.chain.nodes:
@@ -184,7 +186,8 @@ def list_shortcuts(reply: DagReply, domain: Domain) -> list[Shortcut]:
 
 
 def take_shortcuts(reply: DagReply, domain: Domain) -> DagReply:
-    """The reply once more: a record that an earlier list shows by its name is chosen there. What nobody looks at then is not looked up."""
+    """The reply once more: a record that an earlier list shows by its name is chosen there. What
+    nobody looks at then is not looked up."""
     nodes, picks = {one.id: one for one in reply.chain.nodes}, dict(reply.filling.picks)
     places, names = (
         {name: place for place, name in enumerate(nodes)},
@@ -235,7 +238,8 @@ def _is_query(node: Node, domain: Domain) -> bool:
 
 
 def _find_needed(reply: ChainReply, domain: Domain, whole: _Played) -> dict[str, list[str]]:
-    """Rows are left out one after the other where nothing changes for it. Those that others refer to come after these."""
+    """Rows are left out one after the other where nothing changes for it. Those that others refer
+    to come after these."""
     state = {table: dict(rows) for table, rows in reply.initial_state.items()}
     keys, again = list_keys(state), True
     while again:

@@ -1,4 +1,5 @@
-"""Records that tools of a scenario's world lack: those of a test on which the tool succeeds, as far as they are new."""
+"""Records that tools of a scenario's world lack: those of a test on which the tool succeeds, as far
+as they are new."""
 
 from collections.abc import Iterator
 
@@ -18,7 +19,8 @@ from schemas.tool_prompts import MatchedTest
 
 
 def answer_grow(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contract:
-    """One entry for each tool; what cannot succeed without touching a record that is there has no place."""
+    """One entry for each tool; what cannot succeed without touching a record that is there has no
+    place."""
     asked = GrowInput.model_validate(inputs)
     state, patches = settle_state(domain, asked.initial_state), list[ToolPatch]()
     for one in asked.unreached:

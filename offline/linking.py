@@ -21,7 +21,8 @@ def answer_label(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Con
 
 
 def _judge(tool: ToolCard, other: ToolCard) -> Relation:
-    """What selects a thing comes from whoever makes it or shows it; what was ended gives nothing any more."""
+    """What selects a thing comes from whoever makes it or shows it; what was ended gives nothing
+    any more."""
     needed = {words for words in _read(tool.inputs) if words[-1] in REFERENCES and len(words) > 1}
     given = needed & _read(other.outputs)
     about = find_entity(other.name)
@@ -33,7 +34,8 @@ def _judge(tool: ToolCard, other: ToolCard) -> Relation:
     if is_ending(other.name) or not given | made:
         return Relation(other=other.name, label="independent")
     said = ", ".join(" ".join(words) for words in sorted(given | made))
-    # One that makes what is needed, and needs nothing of it itself, has to come first; others give it as well.
+    # One that makes what is needed, and needs nothing of it itself, has to come first; others give
+    # it as well.
     strong = bool(made) and not made & _read(tool.outputs)
     return Relation(
         other=other.name, label="strong" if strong else "weak", reason=f"it gives {said}"

@@ -1,4 +1,5 @@
-"""Long scenarios: the errands of several populations in one request, so that a reference path has as many calls as were asked for.
+"""Long scenarios: the errands of several populations in one request, so that a reference path has
+as many calls as were asked for.
 
 populations under names of their own ──wishes of each──► one state, wishes in turn ──plan──► a path long enough
 """

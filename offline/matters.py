@@ -1,4 +1,5 @@
-"""Matters that are not the agent's to decide: clauses of the policy document, two to an environment."""
+"""Matters that are not the agent's to decide: clauses of the policy document, two to an
+environment."""
 
 import tomllib
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from offline.domain import STRICT, Domain
 PATH = ROOT / "data/seeds/matters.toml"
 CHOSEN = 2
 ANYWHERE = "documents"
-"""What matters fit that come up wherever records are kept: for domains that were read from documents, which nobody listed."""
+"""What matters fit that come up wherever records are kept: for domains that were read from
+documents, which nobody listed."""
 
 
 @dataclass(frozen=True)
@@ -65,4 +67,7 @@ def pick_matters(domain: Domain) -> list[Matter]:
 def write_clauses(domain: Domain) -> str:
     """What the policy document says about them."""
     clauses = " ".join(each.clause for each in pick_matters(domain))
-    return f"{clauses} In such a case touch nothing, say who gets the matter and what status every record concerned has."
+    return (
+        f"{clauses} In such a case touch nothing, say who gets the matter and what status every "
+        "record concerned has."
+    )

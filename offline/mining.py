@@ -1,4 +1,5 @@
-"""Themes: what environment a text comes from, judged by the words it shares with the domains that are known.
+"""Themes: what environment a text comes from, judged by the words it shares with the domains that
+are known.
 
 text ─► nearest domain by words ─► a theme that can be made, or: nothing is kept there, or: work nobody here knows
 """
@@ -16,12 +17,14 @@ from schemas.seed import Brief
 
 TEXTS = ROOT / "data/seeds/tasks.jsonl"
 NEAR = 4.5
-"""Weight of the words a text must share with a domain to be taken to come from it; below, it could be about anything."""
+"""Weight of the words a text must share with a domain to be taken to come from it; below, it could
+be about anything."""
 GOOD, POOR = 8, 3
 
 
 def judge_text(text: str) -> ThemeReply:
-    """A text of a domain that is known is worth building; one of other work cannot be modelled by whoever does not know it."""
+    """A text of a domain that is known is worth building; one of other work cannot be modelled by
+    whoever does not know it."""
     theme, likeness = find_domain(text)
     if not theme:
         return ThemeReply(
@@ -53,7 +56,8 @@ def judge_text(text: str) -> ThemeReply:
 
 
 def place_text(text: str) -> Brief:
-    """The brief of the domain a text comes from; of the first one where it comes from none that can be made."""
+    """The brief of the domain a text comes from; of the first one where it comes from none that can
+    be made."""
     known = dict(read_themes())
     theme = find_domain(text)[0]
     theme = theme if theme in known else next(iter(known))
@@ -62,7 +66,8 @@ def place_text(text: str) -> Brief:
 
 @cache
 def find_domain(text: str) -> tuple[str, float]:
-    """(domain, likeness): as the text's own row says where it is one of ours, or the one that shares most words; empty where none does."""
+    """(domain, likeness): as the text's own row says where it is one of ours, or the one that
+    shares most words; empty where none does."""
     if text in (own := _read_own()):
         return own[text], NEAR
     words, domains = _stem(text), _stem_domains()

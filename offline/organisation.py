@@ -1,4 +1,5 @@
-"""One organisation out of several domains of working life: names made unlike, its people known to one another.
+"""One organisation out of several domains of working life: names made unlike, its people known to
+one another.
 
 parts ──names that collide──► departments ──contact persons across departments──► one domain ──queries──► as many tools as wanted
 """
@@ -37,7 +38,8 @@ def count_ties(parts: list[Domain]) -> int:
 
 
 def join_domains(parts: list[Domain], tools: int, dice: random.Random) -> Domain:
-    """All of them as one; ties between departments are operated as far as the number of tools has room for it."""
+    """All of them as one; ties between departments are operated as far as the number of tools has
+    room for it."""
     if len(parts) == 1:
         return parts[0]
     departments = _distinguish(parts)
@@ -61,14 +63,16 @@ def fill_up(domain: Domain, tools: int) -> Domain:
 
 
 def _distinguish(parts: list[Domain]) -> list[Domain]:
-    """Departments in which no collection, operation or limit is called like one of another department."""
+    """Departments in which no collection, operation or limit is called like one of another
+    department."""
     taken: set[str] = set()
     departments: list[Domain] = []
     for part in parts:
         word = part.theme.split("_")[0]
         collections = {name: f"{word}_{name}" for name in part.collections if name in taken}
         operations = {name: _add_word(name, word) for name in part.operations if name in taken}
-        # A limit is a plain name in conditions, as are the rows of other departments: all of them get a name of their own.
+        # A limit is a plain name in conditions, as are the rows of other departments: all of them
+        # get a name of their own.
         limits = {name: f"{part.theme}_{name}" for name in part.limits}
         department = rename_domain(part, Renaming(collections, operations, limits))
         taken |= department.collections.keys() | department.operations.keys()
@@ -121,7 +125,8 @@ def add_up(departments: list[Domain]) -> Domain:
 
 
 def _find_people(domain: Domain) -> str:
-    """The collection of people that somebody else can be entered with; operations must not make them, for they know no contact."""
+    """The collection of people that somebody else can be entered with; operations must not make
+    them, for they know no contact."""
     made = " ".join(step.do for operation in domain.operations.values() for step in operation.then)
     fit = (
         name
@@ -165,7 +170,8 @@ def _name_contact(
         that=f"count({people}, row.contact_id == contact.id) < {limit}",
         code="contact_busy",
         says="{contact.name} is the contact person of enough people.",
-        rule=f"A {said} is the contact person of at most {{{limit}}} {plural} when another one is entered.",
+        rule=f"A {said} is the contact person of at most {{{limit}}} {plural} when another one is "
+        "entered.",
     )
     same = Rule(
         that=f"{noun}.contact_id != contact.id",

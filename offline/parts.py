@@ -1,4 +1,5 @@
-"""A program in parts, as it is asked for where one reply could not hold it: the class without its tools, and the methods of some tools."""
+"""A program in parts, as it is asked for where one reply could not hold it: the class without its
+tools, and the methods of some tools."""
 
 import re
 

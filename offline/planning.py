@@ -1,4 +1,5 @@
-"""Errand plans of the offline author: each line tells the scenario that it would write there, and a scenario keeps to the line it is given.
+"""Errand plans of the offline author: each line tells the scenario that it would write there, and a
+scenario keeps to the line it is given.
 
 places ─► the scenario of each ─► its tools, its facts ─► a line
 line ─► the scenario of the place, if it keeps to the line ─► else another led by the line's changes ─► else one that says why not
@@ -24,10 +25,12 @@ from schemas.errand_plan import (
 from schemas.prompts import ScenarioInput, ScenarioReply
 
 Write = Callable[[Json, Domain, int, int], ScenarioReply]
-"""Inputs of a scenario prompt, domain, seed, sample → the scenario, whatever errand was planned for it."""
+"""Inputs of a scenario prompt, domain, seed, sample → the scenario, whatever errand was planned for
+it."""
 _TRIES = 12
 _APART = 50_000_000
-"""Between the samples of scenarios that are tried for one line: far from those of other variants."""
+"""Between the samples of scenarios that are tried for one line: far from those of other
+variants."""
 _LONGEST, _MOST_ABOUT = 240, 4
 _IMPOSSIBLE = "No state that I tried allows every change of this errand."
 

@@ -1,4 +1,5 @@
-"""Initial states: first rows are drawn, then permitted operations are played on them, so every state is one that could have come about."""
+"""Initial states: first rows are drawn, then permitted operations are played on them, so every
+state is one that could have come about."""
 
 import random
 from collections.abc import Iterable
@@ -21,7 +22,8 @@ from offline.draw import sample_permitted
 from offline.world import DomainWorld
 
 PAST = timedelta(days=21)
-"""How long before the session a history begins. No rule depends on the date, so that another clock changes no outcome."""
+"""How long before the session a history begins. No rule depends on the date, so that another clock
+changes no outcome."""
 ENOUGH_ROWS = 4
 MET = 4
 """People of a server who are people of the first one, too."""
@@ -31,7 +33,8 @@ TRIES = 20
 
 
 def populate(domain: Domain, key: str) -> DomainWorld:
-    """A world with at least four rows in every collection, their references sound, their past possible."""
+    """A world with at least four rows in every collection, their references sound, their past
+    possible."""
     world = open_world(domain, key)
     for place, department in enumerate(domain.departments):
         world = live_through(world, department, f"{key}/{place}" if place else key)
@@ -51,7 +54,8 @@ def open_world(domain: Domain, key: str) -> DomainWorld:
 
 
 def live_through(world: DomainWorld, department: Department, key: str) -> DomainWorld:
-    """The world with a department that has a past: first rows, then changes, from the start again while too little came of it."""
+    """The world with a department that has a past: first rows, then changes, from the start again
+    while too little came of it."""
     short: list[str] = []
     for again in range(TRIES):
         grown, dice = world.copy(), make_dice("population", world.domain.theme, f"{key}/{again}")
@@ -68,7 +72,8 @@ def live_through(world: DomainWorld, department: Department, key: str) -> Domain
 
 
 def _meet(world: DomainWorld, department: Department) -> None:
-    """Where it is a server: some of its people are those of the first one, and whoever bears a known name is the same person."""
+    """Where it is a server: some of its people are those of the first one, and whoever bears a
+    known name is the same person."""
     if not department.server or department == world.domain.departments[0]:
         return
     rows, first = list(world.state[department.people].values()), world.domain.departments[0].people

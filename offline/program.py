@@ -80,7 +80,8 @@ def _write_method(operation: Operation, domain: Domain) -> Lines:
     body = [
         *_write_docstring(operation, domain),
         *(
-            f'{each.local} = self._find({form.spell_collection(each.row)}, {each.name}, "{domain.collections[each.row].noun}")'
+            f"{each.local} = self._find({form.spell_collection(each.row)}, {each.name}, "
+            f'"{domain.collections[each.row].noun}")'
             for each in operation.takes
             if each.row
         ),

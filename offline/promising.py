@@ -1,4 +1,5 @@
-"""What the operations of a domain promise: the columns that each selects by, looks at and writes, and its conditions as statements."""
+"""What the operations of a domain promise: the columns that each selects by, looks at and writes,
+and its conditions as statements."""
 
 import ast
 from collections.abc import Iterator
@@ -65,7 +66,8 @@ class _Speaker:
         )
 
     def _list_ensured(self, operation: Operation) -> Iterator[str]:
-        """What is always written last is said so that it can be compared; what is written at times, or is worked out, in other words."""
+        """What is always written last is said so that it can be compared; what is written at times,
+        or is worked out, in other words."""
         always = _list_always(operation)
         for table, column, value in list_writes(operation, self._domain):
             noun = self._domain.collections[table].noun

@@ -1,4 +1,5 @@
-"""Folds over a collection as statements of SQL: what speaks of the row becomes SQL, everything else is bound from outside.
+"""Folds over a collection as statements of SQL: what speaks of the row becomes SQL, everything else
+is bound from outside.
 
 count(loans, row.tool_id == tool.id)  ──►  self._db.query("SELECT count(*) AS found FROM loans WHERE tool_id = ?", (tool["id"],))
 """
@@ -62,7 +63,10 @@ class Clause:
                 attr=attribute,
             ):
                 outer = f"{name(self.table)}.{self.render(key)}"
-                return f"(SELECT {name(attribute)} FROM {name(other)} WHERE {name(other)}.id = {outer})"
+                return (
+                    f"(SELECT {name(attribute)} FROM {name(other)} WHERE {name(other)}.id = "
+                    f"{outer})"
+                )
             case ast.Compare(left=left, ops=[operator], comparators=[right]):
                 return f"{self.render(left)} {COMPARED[type(operator)]} {self.render(right)}"
             case ast.BinOp(left=left, op=operator, right=right):
@@ -121,7 +125,10 @@ def render_fold(node: ast.Call, spell: Bind) -> str:
             func=ast.Name(id="total" | "highest" as word), args=[ast.Name(id=table), amount, *where]
         ):
             clause = Clause(table, spell)
-            what = f"coalesce({'sum' if word == 'total' else 'max'}({clause.render(amount)}), 0) AS found"
+            what = (
+                f"coalesce({'sum' if word == 'total' else 'max'}({clause.render(amount)}), 0) AS "
+                "found"
+            )
             return _ask(what, table, where, spell, clause=clause) + '[0]["found"]'
         case _:
             return ""

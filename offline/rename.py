@@ -1,4 +1,5 @@
-"""Gives collections, operations and limits of a domain other names, wherever conditions, effects and texts mention them."""
+"""Gives collections, operations and limits of a domain other names, wherever conditions, effects
+and texts mention them."""
 
 import ast
 from dataclasses import dataclass, replace
@@ -26,7 +27,8 @@ class Renaming:
 
 
 class _Renamer(ast.NodeTransformer):
-    """A collection stands only where a fold or `new` begins; any other plain name may be a limit."""
+    """A collection stands only where a fold or `new` begins; any other plain name may be a
+    limit."""
 
     def __init__(self, names: Renaming) -> None:
         self._names = names

@@ -1,4 +1,5 @@
-"""How a domain is rendered, by kind: state as attributes of the program, or as tables of a database."""
+"""How a domain is rendered, by kind: state as attributes of the program, or as tables of a
+database."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,8 @@ def _write_constructor(domain: Domain) -> Lines:
 _FINDER: Lines = [
     "def _find(self, rows: dict[str, dict[str, Any]], row_id: str, noun: str) -> dict[str, Any]:",
     "    if row_id not in rows:",
-    '        raise Rejection(f"unknown_{noun}", f"There is no {noun} with the id {row_id!r}; look the id up first.")',
+    '        raise Rejection(f"unknown_{noun}", f"There is no {noun} with the id {row_id!r}; '
+    'look the id up first.")',
     "    return rows[row_id]",
 ]
 

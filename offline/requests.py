@@ -1,4 +1,5 @@
-"""Several requests over one state: the wishes of a scenario shared out, each share asked for by itself.
+"""Several requests over one state: the wishes of a scenario shared out, each share asked for by
+itself.
 
 path ─► its changes are the wishes, in order ─► shares of at most five calls ─► a request for each ─► the node that fulfils it
 """

@@ -1,4 +1,5 @@
-"""Answers to the prompt that words a request otherwise: one writer for each operator, over the wishes that the reference path tells.
+"""Answers to the prompt that words a request otherwise: one writer for each operator, over the
+wishes that the reference path tells.
 
 reference path ─► wishes ─► operator ─┬─► other words (and, for one of them, a longer chain)
                                       └─► the words as they were, where it finds no place
@@ -32,7 +33,12 @@ _MORE = (
 )
 """They come last, also after a closing."""
 _CLOSING = re.compile(
-    r"(?i)(?:(?<=[.!?)])\s|\n)[^.!?\n]*\b(?:else|only these|no other|no more|nothing more|the lot|end of list|over)\b[^.!?\n]*[.!?]$"
+    r"(?i)(?:(?<=[.!?)])\s|\n)[^.!?\n]*\b(?:else|only these|no other|no more|nothing more|the lot|"
+    r"end of list|over)\b[^.!?\n]*[.!?]$"
+)
+_SPELLED = re.compile(
+    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|"
+    r"December) \d{4}"
 )
 _SPELLED = re.compile(
     r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}"
@@ -199,8 +205,10 @@ def compress(case: RewordingCase) -> RewordReply:
 
 
 def _is_inferable(place: int, case: RewordingCase) -> bool:
-    """Whether it says nothing of its own, something after it is refused without it, and what it changes in a row is changed again: a step
-    on the way. What lasts is a wish of its own: nobody says that a training took place by asking for what the trained alone get."""
+    """Whether it says nothing of its own, something after it is refused without it, and what it
+    changes in a row is changed again: a step
+    on the way. What lasts is a wish of its own: nobody says that a training took place by asking
+    for what the trained alone get."""
     wish, later = case.wishes[place], case.wishes[place + 1 :]
     named = {value for one in later for value in one.arguments.values()}
     if not later or not set(wish.arguments.values()) <= named:
@@ -248,7 +256,8 @@ def _list_orders(wishes: list[WantedChange], case: RewordingCase) -> str:
 
 
 def _join(pair: list[WantedChange], case: RewordingCase) -> str:
-    """The same done twice, where one thing alone differs that is said once; empty where it is not so."""
+    """The same done twice, where one thing alone differs that is said once; empty where it is not
+    so."""
     one, other = pair
     differing = [name for name in one.arguments if one.arguments[name] != other.arguments.get(name)]
     rows = {each.name: each.local for each in one.operation.takes if each.row}
@@ -283,7 +292,8 @@ def refer(case: RewordingCase) -> RewordReply:
             for key in case.state[parameter.row]
         }
         others = ({other for each, other, _ in named if each.row == parameter.row} | rows) - {label}
-        # "the room Room 7" is named by both words: neither is left standing. In an opening `a room` is another one.
+        # "the room Room 7" is named by both words: neither is left standing. In an opening `a room`
+        # is another one.
         again = re.compile(rf"(?:\b[Tt]he {re.escape(noun)} )?(?<!\w){re.escape(label)}(?!\w)")
         between = re.compile(
             "|".join(
@@ -369,7 +379,8 @@ def _render_count(number: int) -> str:
 
 
 def _describe(collection: str, row: dict[str, Json], case: RewordingCase) -> str:
-    """By a value that one row alone has, of things that can be listed whole; by what it belongs to, and its standing."""
+    """By a value that one row alone has, of things that can be listed whole; by what it belongs to,
+    and its standing."""
     about, rows = case.domain.collections[collection], case.state[collection].values()
     noun, owner = about.noun.replace("_", " "), next(iter(about.lookup.using.values()), "")
     if not owner:

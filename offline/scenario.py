@@ -1,4 +1,5 @@
-"""A scenario: a state with a past, two to eight wishes that state allows, the request for them, and the reference path.
+"""A scenario: a state with a past, two to eight wishes that state allows, the request for them, and
+the reference path.
 
 populate ──► draw wishes on a running world ──► lookups before each change ──► keep it only if every wish leaves a mark
 """
@@ -25,10 +26,12 @@ from schemas.environment import Call
 from schemas.prompts import ScenarioReply
 
 LADDER = (2, 4, 3, 5, 3, 6, 4, 8)
-"""Wishes of the scenarios of an environment, in turn: easy ones and hard ones from the first few on."""
+"""Wishes of the scenarios of an environment, in turn: easy ones and hard ones from the first few
+on."""
 FEWEST_CALLS = 3
 LONGEST_OF_ONE = 12
-"""Calls that the wishes of one population come to; a path that should be longer goes through several."""
+"""Calls that the wishes of one population come to; a path that should be longer goes through
+several."""
 TRIES = 200
 LED_TRIES = 30
 """States in which changes that must be there are looked for."""
@@ -39,14 +42,16 @@ PATIENCE = 12
 DRAWS = 6
 """Operations thought of per wish."""
 LUCK = 1e-4
-"""Most of them that may succeed; nine in ten of these do harm besides, so that a thousand tries win one scenario in a hundred."""
+"""Most of them that may succeed; nine in ten of these do harm besides, so that a thousand tries win
+one scenario in a hundred."""
 FORKS = 6
 """Arguments tried that go on from an earlier wish."""
 _Cell: TypeAlias = tuple[str, str, str]
 
 
 LINKED = 0.3
-"""Share of scenarios that use a record they make, where results may be used and the domain has operations for it."""
+"""Share of scenarios that use a record they make, where results may be used and the domain has
+operations for it."""
 
 
 def write_scenario(
@@ -100,7 +105,8 @@ def _write_long(domain: Domain, key: str, number: int) -> ScenarioReply:
 
 
 def write_linked(domain: Domain, key: str) -> ScenarioReply | None:
-    """A scenario whose second wish is about the record that its first one makes; None where chance found none."""
+    """A scenario whose second wish is about the record that its first one makes; None where chance
+    found none."""
     for again in range(PATIENCE):
         dice, start = (
             make_dice("linked", domain.theme, key, again),
@@ -232,7 +238,8 @@ def _write_reply(
 
 
 def plan_calls(wishes: list[WantedChange], domain: Domain, state: State) -> list[Call]:
-    """Each change, preceded by the lookups through which somebody who knows only names gets at its ids."""
+    """Each change, preceded by the lookups through which somebody who knows only names gets at its
+    ids."""
     calls: list[Call] = []
     for wish in wishes:
         calls = plan_more(calls, wish, domain, state)
@@ -335,7 +342,8 @@ def _sample_wishes(
 
 
 def _sample_led(start: DomainWorld, count: int, dice: random.Random) -> list[WantedChange]:
-    """Wishes of which the first are those that must be there, each tied to earlier ones as it says; none where chance found none."""
+    """Wishes of which the first are those that must be there, each tied to earlier ones as it says;
+    none where chance found none."""
     world, wishes, replies = start.copy(), list[WantedChange](), dict[str, Any]()
     for led in start.domain.led:
         operation = start.domain.operations[led.operation]
@@ -395,9 +403,11 @@ def sample_wish(
     dice: random.Random,
     known: State | None = None,
 ) -> WantedChange | None:
-    """A wish the world permits now; rather one that goes on from an earlier one, which the start would not have permitted.
+    """A wish the world permits now; rather one that goes on from an earlier one, which the start
+    would not have permitted.
 
-    Only rows of the start are named: the ids of rows made on the way are chance, and a reference path must hold under another. `known`:
+    Only rows of the start are named: the ids of rows made on the way are chance, and a reference
+    path must hold under another. `known`:
     the rows that may be named, where that is settled.
     """
     if known is not None:
@@ -437,7 +447,8 @@ def is_clear(
 
 
 def overrules(wish: WantedChange, earlier: list[WantedChange], start: DomainWorld) -> bool:
-    """Whether it writes over what an earlier wish said, or deletes what that one filled: in one breath nobody wants both."""
+    """Whether it writes over what an earlier wish said, or deletes what that one filled: in one
+    breath nobody wants both."""
     named = {value for value in wish.arguments.values() if isinstance(value, str)}
     if not any(named.intersection(map(str, each.arguments.values())) for each in earlier):
         return False
@@ -484,7 +495,8 @@ def _name_row(collection: str, row_id: str, start: DomainWorld) -> str:
 
 
 def all_leave_a_mark(wishes: list[WantedChange], start: DomainWorld) -> bool:
-    """Whether the end is another one without any wish, and without any two: what one undoes of another was not wanted."""
+    """Whether the end is another one without any wish, and without any two: what one undoes of
+    another was not wanted."""
     whole = _describe_end(wishes, start)
     fewer = (gone for size in (1, 2) for gone in combinations(range(len(wishes)), size))
     return all(
@@ -495,7 +507,8 @@ def all_leave_a_mark(wishes: list[WantedChange], start: DomainWorld) -> bool:
 
 
 def _describe_end(wishes: list[WantedChange], start: DomainWorld) -> list[str]:
-    """What became other than it was, with the ids of new rows left out: they depend on how many rows came before."""
+    """What became other than it was, with the ids of new rows left out: they depend on how many
+    rows came before."""
     world = start.copy()
     for wish in wishes:
         if world.allows(wish.operation, wish.arguments):

@@ -1,4 +1,5 @@
-"""Several servers as one domain, its people known to each of them; and scenarios in which one server tells whom the next is asked about.
+"""Several servers as one domain, its people known to each of them; and scenarios in which one
+server tells whom the next is asked about.
 
 parts ─► every name begins with its server ─► one domain ─► populated in turn: some people of the first are people of the others, too
 row of the first server ─► its person ─► name ─► the same person in another server ─► a change there, and more in the servers used
@@ -50,7 +51,8 @@ class _Shape:
 
     people: str
     records: tuple[str, ...]
-    """Collections whose rows are called by something of their own, and refer to one of its people."""
+    """Collections whose rows are called by something of their own, and refer to one of its
+    people."""
 
 
 def compose_servers(
@@ -126,7 +128,8 @@ def _list_records(people: str, domain: Domain) -> Iterator[str]:
 
 
 def _make_server(part: Domain, shape: _Shape) -> Domain:
-    """The domain under names of its server, with a town for each of its people and a tool that reads one of them."""
+    """The domain under names of its server, with a town for each of its people and a tool that
+    reads one of them."""
     word = _name_server(part.theme)
     people = part.collections[shape.people]
     settled = replace(people, attributes=people.attributes | {FIELD: Attribute(one_of=TOWNS)})
@@ -173,7 +176,8 @@ def claim_identities(domain: Domain, state: Mapping[str, Json]) -> list[ClaimedI
 
 
 def write_served(domain: Domain, key: str, number: int) -> ScenarioReply:
-    """A scenario that needs two servers or more: a record of the first tells whom the others are asked about."""
+    """A scenario that needs two servers or more: a record of the first tells whom the others are
+    asked about."""
     first, *others = domain.servers
     for again in range(TRIES):
         dice = make_dice("served", domain.theme, key, again)
@@ -214,7 +218,8 @@ def write_served(domain: Domain, key: str, number: int) -> ScenarioReply:
 def _list_met(
     first: Department, used: list[Department], start: DomainWorld, dice: random.Random
 ) -> Iterator[tuple[Names, list[Call], list[WantedChange]]]:
-    """Names of one person in the other servers, the calls by which the first one tells who that is, and a wish about them in each."""
+    """Names of one person in the other servers, the calls by which the first one tells who that is,
+    and a wish about them in each."""
     domain, state = start.domain, start.state
     records = [
         (name, key)
@@ -333,7 +338,8 @@ def _plan(
 
 
 def recall_names(reply: ScenarioReply, domain: Domain) -> Names:
-    """What the people of a scenario over several servers are called in it; nothing in any other scenario."""
+    """What the people of a scenario over several servers are called in it; nothing in any other
+    scenario."""
     if not domain.servers:
         return {}
     first, *others = domain.servers

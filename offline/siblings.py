@@ -1,4 +1,5 @@
-"""Interfaces of services that stand beside other environments: `python -m offline.siblings` renews `data/seeds/siblings.json`."""
+"""Interfaces of services that stand beside other environments: `python -m offline.siblings` renews
+`data/seeds/siblings.json`."""
 
 import json
 

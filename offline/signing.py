@@ -1,4 +1,5 @@
-"""Signatures: what goes into each operation and what comes out of it, told as types before there is a program."""
+"""Signatures: what goes into each operation and what comes out of it, told as types before there is
+a program."""
 
 import ast
 from collections.abc import Iterator

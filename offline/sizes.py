@@ -65,7 +65,8 @@ def pick_parts(
         fit = _find_fit(theme, tools, collections, dice, _list_lesser_bundles)
     if fit is None:
         raise SettingsError(
-            f"The offline author makes no environment of {tools} tools over {collections} collections out of {theme}. "
+            f"The offline author makes no environment of {tools} tools over {collections} "
+            f"collections out of {theme}. "
             "Ask for two to four tools per collection, or leave one of the two out.",
             theme=theme,
         )
@@ -118,7 +119,8 @@ def _extend(
     tools: int | None,
     collections: int | None,
 ) -> dict[tuple[int, int], CombinedDomains]:
-    """What is reached with or without one domain more, one bundle for each size; what is too large already is left out."""
+    """What is reached with or without one domain more, one bundle for each size; what is too large
+    already is left out."""
     grown = dict(reached)
     ways = {_size(each): each for each in more}.values()
     for bundle in reached.values():

@@ -1,4 +1,5 @@
-"""Answers to the prompts of the recipe that begins with sketches: the same domain model, told as signatures, tables for them, and types."""
+"""Answers to the prompts of the recipe that begins with sketches: the same domain model, told as
+signatures, tables for them, and types."""
 
 from offline.blueprint import write_blueprint
 from offline.domain import Domain

@@ -1,6 +1,7 @@
 """What a variation can do without: operations whose absence leaves every other one possible.
 
-statuses and values that conditions name ⊆ those that rows begin with or that what is left brings about
+statuses and values that conditions name ⊆ those that rows begin with or that what is left brings
+about
 """
 
 import re
@@ -21,7 +22,8 @@ WRITTEN = re.compile(r"\.(\w+) \+?= ")
 
 @dataclass(frozen=True)
 class OperationPart:
-    """What an operation needs and what it brings about: statuses, values other than the first, and collections that it fills."""
+    """What an operation needs and what it brings about: statuses, values other than the first, and
+    collections that it fills."""
 
     name: str
     needs: frozenset[str]
@@ -30,7 +32,8 @@ class OperationPart:
 
 
 def list_spare(domain: Domain) -> list[str]:
-    """Operations in the order in which they may go, options first; each can be missed when those before it are gone."""
+    """Operations in the order in which they may go, options first; each can be missed when those
+    before it are gone."""
     parts = {name: _read_part(name, each) for name, each in domain.operations.items()}
     begin = _list_begun(domain)
     tied = {each.lookup.call for each in domain.collections.values()}
@@ -43,7 +46,8 @@ def list_spare(domain: Domain) -> list[str]:
 
 
 def drop_idle(domain: Domain, whole: Domain) -> Domain:
-    """What is left of a whole without operations that nothing makes way for any more, and without rules that nothing can break."""
+    """What is left of a whole without operations that nothing makes way for any more, and without
+    rules that nothing can break."""
     before = _list_made(whole)
     while True:
         made = _list_made(domain)

@@ -1,4 +1,5 @@
-"""The offline author of systems: the factory's own under other sorts, and operators that set files aside. With a model's mistakes."""
+"""The offline author of systems: the factory's own under other sorts, and operators that set files
+aside. With a model's mistakes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

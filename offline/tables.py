@@ -1,4 +1,5 @@
-"""The rendering over tables: what differs in a program that keeps its state in a database, effects above all.
+"""The rendering over tables: what differs in a program that keeps its state in a database, effects
+above all.
 
 loan.status = 'returned'                                     a row in hand is changed, then written where it stands
 for row in each(holds, row.tool_id == tool.id): row.…        one statement on all rows of a condition
@@ -20,7 +21,8 @@ FINDER: Lines = [
     "def _find(self, table: str, row_id: str, noun: str) -> dict[str, Any]:",
     "    rows = self._db.query(f'SELECT * FROM \"{table}\" WHERE id = ?', (row_id,))",
     "    if not rows:",
-    '        raise Rejection(f"unknown_{noun}", f"There is no {noun} with the id {row_id!r}; look the id up first.")',
+    '        raise Rejection(f"unknown_{noun}", f"There is no {noun} with the id {row_id!r}; '
+    'look the id up first.")',
     "    return rows[0]",
 ]
 
@@ -35,12 +37,16 @@ def render_result(operation: Operation, domain: Domain) -> str:
     rows = list_rows(operation)
     if operation.effect == "change" and operation.gives in rows:
         collection = rows[operation.gives]
-        return f'self._find("{collection}", {operation.gives}["id"], "{domain.collections[collection].noun}")'
+        return (
+            f'self._find("{collection}", {operation.gives}["id"], '
+            f'"{domain.collections[collection].noun}")'
+        )
     return render(parse_expression(operation.gives), domain)
 
 
 class _Effects:
-    """Effects of one operation; attributes of one row that are set one after the other are written together."""
+    """Effects of one operation; attributes of one row that are set one after the other are written
+    together."""
 
     def __init__(self, operation: Operation, domain: Domain) -> None:
         self._rows, self._domain = list_rows(operation), domain

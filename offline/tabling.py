@@ -1,4 +1,5 @@
-"""Answers to the prompts of recipes over tables: the same domain model, told as requirements, schema, rows, tools, code and trials."""
+"""Answers to the prompts of recipes over tables: the same domain model, told as requirements,
+schema, rows, tools, code and trials."""
 
 import re
 

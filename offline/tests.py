@@ -1,4 +1,5 @@
-"""Procedural tests: calls whose outcome the domain model foretells, tried from several reachable states.
+"""Procedural tests: calls whose outcome the domain model foretells, tried from several reachable
+states.
 
 initial state ──0 to 3 permitted changes──► situations ──drawn calls──► one test per way a call can end
 """
@@ -50,7 +51,8 @@ class RuleTrial:
 
 
 def write_tests(brief: Brief, seed: int) -> TestsReply:
-    """At least three tests per tool over one initial state, with a rejection wherever there are inputs."""
+    """At least three tests per tool over one initial state, with a rejection wherever there are
+    inputs."""
     world, trials = try_brief(brief, seed)
     tests = [
         PlannedTest(
@@ -72,12 +74,14 @@ def try_brief(brief: Brief, seed: int) -> tuple[DomainWorld, list[RuleTrial]]:
 
 @lru_cache(maxsize=32)
 def _try_brief(brief: str, seed: int) -> tuple[DomainWorld, list[RuleTrial]]:
-    # Trying costs a hundred times what planting a mistake in its outcome does, and repairs ask for the same again and again.
+    # Trying costs a hundred times what planting a mistake in its outcome does, and repairs ask for
+    # the same again and again.
     return try_operations(compose_domain(Brief.model_validate_json(brief), seed), seed)
 
 
 def try_operations(domain: Domain, seed: int) -> tuple[DomainWorld, list[RuleTrial]]:
-    """Per department the first population in which each operation can succeed, or the one that comes nearest; and all trials."""
+    """Per department the first population in which each operation can succeed, or the one that
+    comes nearest; and all trials."""
     world, trials = open_world(domain, f"tests/{seed}"), dict[str, list[RuleTrial]]()
     for place, department in enumerate(domain.departments):
         world, found = _try_populations(world, department, seed, f"/{place}" if place else "")
@@ -164,7 +168,8 @@ def _try_operation(
 
 
 def _judge(operation: Operation, arguments: Arguments, situation: Situation) -> RuleTrial | None:
-    """A trial, unless the call breaks several rules: then a program that forgets one of them still rejects it."""
+    """A trial, unless the call breaks several rules: then a program that forgets one of them still
+    rejects it."""
     codes = situation.world.find_violations(operation, arguments)
     if len(codes) > 1:
         return None
@@ -229,7 +234,8 @@ def _arrive(start: DomainWorld, trial: RuleTrial) -> DomainWorld:
 
 
 def foretell(world: DomainWorld, call: Call, *, whole: bool = False) -> dict[str, dict[str, Json]]:
-    """Values that a call which breaks no rule changes in rows that are there, numbers and words; what hangs on the day is left out.
+    """Values that a call which breaks no rule changes in rows that are there, numbers and words;
+    what hangs on the day is left out.
 
     `whole`: all that it changes, rows that it makes and removes with it; `*` stands for a value that hangs on the day or on an id.
     """

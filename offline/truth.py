@@ -1,4 +1,5 @@
-"""The truth about ends: where the reference path leads in the model of the domain, which shares no code with programs and verifiers."""
+"""The truth about ends: where the reference path leads in the model of the domain, which shares no
+code with programs and verifiers."""
 
 from copy import deepcopy
 
@@ -47,7 +48,8 @@ def find_truth(scenario: Scenario, environment: Environment, seed: int) -> Truth
 
 
 def _is_of(state: Json, domain: Domain) -> bool:
-    """Whether a state has the domain's collections and their rows its attributes, besides their keys."""
+    """Whether a state has the domain's collections and their rows its attributes, besides their
+    keys."""
     if state.keys() != domain.collections.keys() or not all(map(is_object, state.values())):
         return False
     known = {name: collection.attributes.keys() for name, collection in domain.collections.items()}

@@ -1,4 +1,5 @@
-"""The person who asks: what their first message leaves out, who they are, what they want, and when they are content.
+"""The person who asks: what their first message leaves out, who they are, what they want, and when
+they are content.
 
 wishes ──► facts, some of them hidden ──► the same request with those left vague: the opening of a conversation
 """
@@ -49,7 +50,8 @@ def instruct_user(
 
 
 def _render_missing(names: list[str], reply: ScenarioReply, dice: random.Random) -> str:
-    """A sentence that tells the agent what it will have to ask for: nobody takes "a member" for any member then."""
+    """A sentence that tells the agent what it will have to ask for: nobody takes "a member" for any
+    member then."""
     spelled = [render_name(name, reply.facts) for name in names]
     listed = " and ".join([", ".join(spelled[:-1]), spelled[-1]] if len(spelled) > 1 else spelled)
     return load_sayings().sample("will_tell", dice).format(facts=listed)
@@ -82,7 +84,8 @@ def leave_vague(
 
 
 def introduce_user(reply: ScenarioReply) -> ScenarioReply:
-    """Who they are, what they say when they do not know, and when they stop; unless told, they want what the request says."""
+    """Who they are, what they say when they do not know, and when they stop; unless told, they want
+    what the request says."""
     sayings, dice = load_sayings(), make_dice("persona", reply.request)
     told: dict[str, Json] = {
         "persona": sayings.sample("persona", dice),
@@ -121,9 +124,11 @@ def _find_able(wishes: list[WantedChange], domain: Domain, state: State) -> dict
 
 
 def _can_be_vague(wish: WantedChange, parameter: OperationParameter) -> bool:
-    """A date, or a row of which every phrase says its name alone: "with a doctor at a time on a day" is no way to ask.
+    """A date, or a row of which every phrase says its name alone: "with a doctor at a time on a
+    day" is no way to ask.
 
-    Where a number or a noun comes before the name, an article cannot: "put 13 a part into the store".
+    Where a number or a noun comes before the name, an article cannot: "put 13 a part into the
+    store".
     """
     phrases = (*wish.operation.asks, *wish.operation.tells)
     bound = re.compile(

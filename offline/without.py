@@ -1,4 +1,5 @@
-"""A domain without some of its collections: what cannot be done, said or found without them is gone as well.
+"""A domain without some of its collections: what cannot be done, said or found without them is gone
+as well.
 
 collections to leave out ──► references to them ──► operations, rules and steps that read those ──► what nothing makes way for any more
 """
@@ -20,7 +21,8 @@ FEWEST_COLLECTIONS, FEWEST_OPERATIONS = 2, 6
 
 
 def list_lessened(whole: Domain) -> Iterator[tuple[str, ...]]:
-    """Per number of collections below the whole, those to leave out so that most is left to do; nothing where too little would be."""
+    """Per number of collections below the whole, those to leave out so that most is left to do;
+    nothing where too little would be."""
     for gone in range(1, len(whole.collections) - FEWEST_COLLECTIONS + 1):
         ways = [(names, lessen(whole, names)) for names in combinations(whole.collections, gone)]
         left = [(len(smaller.operations), names) for names, smaller in ways if smaller]
@@ -94,7 +96,8 @@ def _find_again(left: Domain, whole: Domain) -> Iterator[tuple[str, Operation]]:
 
 
 def _can_be_called(name: str, smaller: Domain, whole: Domain) -> bool:
-    """Whether its rows can still be looked up, called by something they have, told apart, and come about at all."""
+    """Whether its rows can still be looked up, called by something they have, told apart, and come
+    about at all."""
     collection = smaller.collections[name]
     fields = _list_fields(collection.label)
     known = collection.attributes.keys() | {

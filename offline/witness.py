@@ -1,4 +1,5 @@
-"""Witnesses: the same calls played in the jail on two versions, and the first place where these part.
+"""Witnesses: the same calls played in the jail on two versions, and the first place where these
+part.
 
 pairs of plays ──jail──► seen, seen ──first difference──► witness, or none: then the fault is called equivalent and does not count
 """
@@ -17,7 +18,8 @@ from schemas.base import canonical_json
 from schemas.environment import Call, Effect, Tool
 
 SEED = 7
-"""Of every session's ids and randomness: both versions get the same, so only what they do can differ."""
+"""Of every session's ids and randomness: both versions get the same, so only what they do can
+differ."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Trace:
     later: float = 0.0
     """Seconds by which the session's clock moves on before the first call."""
     ends: bool = False
-    """Whether only the end counts, the ids of new rows aside: two paths to one end are no fault of either."""
+    """Whether only the end counts, the ids of new rows aside: two paths to one end are no fault of
+    either."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ def erase_new_ids(state: State, start: State) -> list[str]:
 
 
 def _render(seen: Observation) -> str:
-    # Messages are left out: a crash quotes line numbers, which differ without any difference in what is done.
+    # Messages are left out: a crash quotes line numbers, which differ without any difference in
+    # what is done.
     return canonical_json([seen.outcome, seen.code, seen.parts, seen.state_hash])
 
 

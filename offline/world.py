@@ -1,6 +1,8 @@
-"""The domain model at work: tells which rules a call breaks, and what state a permitted call leads to.
+"""The domain model at work: tells which rules a call breaks, and what state a permitted call leads
+to.
 
-It interprets the model, never the rendered program, so what it says is a second opinion on that program.
+It interprets the model, never the rendered program, so what it says is a second opinion on that
+program.
 """
 
 import ast

@@ -1,7 +1,8 @@
 """A promise: something every row of a table, or the table as a whole, keeps.
 
-A `RowPromise` is a condition on one row; all of a table are counted in one pass. A `TablePromise` is a question whose answer names what is
-wrong. A row that breaks its promise is set aside, a claim costs its subject a child it told of, a broken invariant ends the step.
+A `RowPromise` is a condition on one row; all of a table are counted in one pass. A `TablePromise`
+is a question whose answer names what is wrong. A row that breaks its promise is set aside, a claim
+costs its subject a child it told of, a broken invariant ends the step.
 
 Conditions and questions read these relations of one run, made by `quality.relations`:
 
@@ -35,7 +36,8 @@ class RowPromise:
     seen: str = "''"
     """SQL expression that shows what the row says instead."""
     step: str = ""
-    """Step whose end makes the promise due, when that is not the step that wrote the row. The row is that step's subject."""
+    """Step whose end makes the promise due, when that is not the step that wrote the row. The row
+    is that step's subject."""
     costs_subject: bool = False
     """Whether a subject was kept on the strength of the row."""
     severity: Severity = "row"
@@ -43,7 +45,8 @@ class RowPromise:
 
 @dataclass(frozen=True)
 class TablePromise:
-    """A question about the table; each row of its answer (id, subject, step, seen) is one breach."""
+    """A question about the table; each row of its answer (id, subject, step, seen) is one
+    breach."""
 
     name: str
     about: str

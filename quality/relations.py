@@ -1,4 +1,5 @@
-"""The relations that promises are stated over, made of the raw rows of one run. `quality.promise` says what each of them is."""
+"""The relations that promises are stated over, made of the raw rows of one run. `quality.promise`
+says what each of them is."""
 
 # pyright: reportUnknownMemberType=false
 # (duckdb's cursors give untyped rows)
@@ -107,12 +108,16 @@ def _raw_rows(step: str) -> str:
 
 
 def _seen_rows(step: str) -> str:
-    """Of a row made twice readers see the latest attempt, and of two in the same attempt the one in the first bucket."""
+    """Of a row made twice readers see the latest attempt, and of two in the same attempt the one in
+    the first bucket."""
     if step not in PRODUCTS:
         return ""
     table = PRODUCTS[step]
     maker = f"max_by(hash('{step}', {PROMISES[table].maker}), try_number * 100 - bucket)"
-    return f"select who, count(*) from (select {maker} as who from {table} where step = '{step}' group by hash(id)) group by who"
+    return (
+        f"select who, count(*) from (select {maker} as who from {table} where step = '{step}' "
+        "group by hash(id)) group by who"
+    )
 
 
 def _expect(step: str) -> str:

@@ -43,7 +43,8 @@ class Report:
         ]
 
     def to_markdown(self) -> str:
-        """A table for the run's page; tables without rows are left out unless something is wrong with them."""
+        """A table for the run's page; tables without rows are left out unless something is wrong
+        with them."""
         shown = [one for one in self.findings if one.rows or one.broken or one.aside]
         head = "| table | rows | promises | broken | set aside |\n|---|---:|---:|---|---|"
         lines = [

@@ -1,1 +1,2 @@
-"""Contracts: frozen records, prompt inputs and replies, schemas of tables. They import nothing of ours."""
+"""Contracts: frozen records, prompt inputs and replies, schemas of tables. They import nothing of
+ours."""

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeGuard
 from pydantic import BaseModel, ConfigDict, model_validator
 
 Json: TypeAlias = Any
-"""A JSON value. Parquet holds it as a JSON string: nested Arrow columns corrupt heterogeneous JSON."""
+"""A JSON value. Parquet holds it as a JSON string: nested Arrow columns corrupt heterogeneous
+JSON."""
 
 
 def canonical_json(value: Json) -> str:
@@ -54,9 +55,27 @@ class Contract(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     fenced: ClassVar[str] = ""
-    """Of a reply: the field that a model writes as a fenced block behind its JSON object, since a program is no text for a JSON string."""
+    """Of a reply: the field that a model writes as a fenced block behind its JSON object, since a
+    program is no text for a JSON string."""
     aside: ClassVar[tuple[str, ...]] = ()
-    """Fields that a prompt shows only where it names them (`{{brief.outline}}`), since they are long and few prompts need them."""
+    """Fields that a prompt shows only where it names them (`{{brief.outline}}`), since they are
+    long and few prompts need them."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """A docstring's line breaks belong to the source, not to the description."""
+        super().__pydantic_init_subclass__(**kwargs)
+        for info in cls.__pydantic_fields__.values():
+            if info.description:
+                info.description = " ".join(info.description.split())
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+        written = handler(core_schema)
+        for name, field in handler.resolve_ref_schema(written).get("properties", {}).items():
+            if name in cls.__pydantic_fields__ and "description" in field:
+                field["description"] = " ".join(field["description"].split())
+        return written
 
 
 class Record(Contract):
@@ -66,7 +85,8 @@ class Record(Contract):
     prefix: ClassVar[str]
     identity: ClassVar[tuple[str, ...]]
     late: ClassVar[tuple[str, ...]] = ()
-    """Identity fields that were added later: one at its default takes no part, so that older ids stay."""
+    """Identity fields that were added later: one at its default takes no part, so that older ids
+    stay."""
 
     id: str = ""
     """Content id, or the coordinates of an event."""

@@ -1,4 +1,5 @@
-"""Calls as an author writes them: a list, so that the words `name` and `arguments` are not written with each. Objects are read as well.
+"""Calls as an author writes them: a list, so that the words `name` and `arguments` are not written
+with each. Objects are read as well.
 
 ["lend_tool", {"tool_id": "tool_1"}] ◄─► {"name": "lend_tool", "arguments": {"tool_id": "tool_1"}}
 """

@@ -4,7 +4,8 @@ from schemas.base import Contract
 
 
 class Cell(Contract):
-    """Category × complexity × persona: recorded with everything that comes of it, so that coverage can be counted."""
+    """Category × complexity × persona: recorded with everything that comes of it, so that coverage
+    can be counted."""
 
     category: str
     """What sort of work it is, as `data/seeds/errands/space.toml` calls it."""

@@ -1,4 +1,5 @@
-"""A chain: tools in an order, and where each argument comes from. Data only: what walks it is trusted code, and nothing of it is executed.
+"""A chain: tools in an order, and where each argument comes from. Data only: what walks it is
+trusted code, and nothing of it is executed.
 
 step ──► step ──► reason ──► step          each argument: from the user, a record, an earlier node, the item of a loop
   └──► each: [step, if: [step] else: []]
@@ -79,7 +80,8 @@ class Reason(Contract):
     id: str
     """Name within the chain."""
     rule: Rule
-    """`choose` one of many; `count` or `total` of many; `difference` of two numbers; `compose` a text."""
+    """`choose` one of many; `count` or `total` of many; `difference` of two numbers; `compose` a
+    text."""
     takes: list[Source]
     """What it is derived from."""
 
@@ -174,7 +176,8 @@ class Filling(Contract):
     """What a chain needs to be carried out: the values that its sources stand for."""
 
     said: dict[str, Json] = {}
-    """`step.argument` → what the user says there; of a branch its id → what its value is compared with."""
+    """`step.argument` → what the user says there; of a branch its id → what its value is compared
+    with."""
     records: dict[str, str] = {}
     """Table → key of the one record of it that values are taken from: they belong together."""
     picks: dict[str, Pick] = {}

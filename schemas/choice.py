@@ -1,4 +1,5 @@
-"""What a run starts from, chosen when it is opened and kept with it, and what was known of earlier runs then."""
+"""What a run starts from, chosen when it is opened and kept with it, and what was known of earlier
+runs then."""
 
 from pydantic import Field
 
@@ -10,11 +11,14 @@ class Past(Contract):
     """What earlier runs of a recipe in the same lake started from; empty in an empty lake."""
 
     turns: dict[str, int] = Field(default_factory=dict)
-    """Theme → the first variation of it that no earlier run started from; a theme that is not here was never used."""
+    """Theme → the first variation of it that no earlier run started from; a theme that is not here
+    was never used."""
     named: dict[str, str] = Field(default_factory=dict)
-    """Themes that models named in earlier runs and that were worth building, each with its description."""
+    """Themes that models named in earlier runs and that were worth building, each with its
+    description."""
     fields: dict[str, int] = Field(default_factory=dict)
-    """Field of work, as the authors of mined and named themes counted them to it → how many seeds of it earlier runs started from."""
+    """Field of work, as the authors of mined and named themes counted them to it → how many seeds
+    of it earlier runs started from."""
     cells: dict[str, int] = Field(default_factory=dict)
     """Cell, as `category/complexity/persona` → how many seeds were drawn from it."""
 
@@ -61,7 +65,8 @@ class GivenEnvironments(Contract):
     first: dict[str, int]
     """Environment → number of its first new scenario."""
     parents: list[EasyParent] = Field(default_factory=list[EasyParent])
-    """Scenarios that get a harder one; empty where the run asks for more scenarios, not for harder ones."""
+    """Scenarios that get a harder one; empty where the run asks for more scenarios, not for harder
+    ones."""
     skipped: dict[str, int] = Field(default_factory=dict)
     """Why other kept scenarios of these runs are no parents → how many."""
 

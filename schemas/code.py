@@ -10,7 +10,8 @@ _BLOCK = re.compile(r"^[ \t]*```[ \t]*\w*[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOT
 
 
 def take_program(text: str) -> str:
-    """Text that is Python stays as it is, and so does what holds no code block. Of several blocks nobody knows which is meant."""
+    """Text that is Python stays as it is, and so does what holds no code block. Of several blocks
+    nobody knows which is meant."""
     if "```" not in text or _is_python(text):
         return text
     blocks = [block for block in _BLOCK.findall(f"{text}\n") if block.strip()]

@@ -1,4 +1,5 @@
-"""What finds rules that no stored test breaks: tests as they ended, and the calls that are missing among them."""
+"""What finds rules that no stored test breaks: tests as they ended, and the calls that are missing
+among them."""
 
 from typing import Annotated
 

@@ -19,7 +19,8 @@ class Column(Contract):
     type: str = ""
     """Type it is declared with."""
     policy: Policy = "hard"
-    """`hard`: equal. `exempt`: nobody minds; of a key it says that the key is given on the way. `semantic`: prose, compared by its
+    """`hard`: equal. `exempt`: nobody minds; of a key it says that the key is given on the way.
+    `semantic`: prose, compared by its
     wording only where the request fixes it. `tolerance`: within so much."""
     tolerance: float = Field(default=0.0, ge=0.0)
     """How far a value may be from the one that is wanted."""
@@ -81,10 +82,12 @@ class Mention(Contract):
 
 
 class Promise(Contract):
-    """What a tool takes, looks at and leaves behind: tables are derived from all of these together."""
+    """What a tool takes, looks at and leaves behind: tables are derived from all of these
+    together."""
 
     takes: dict[str, Mention] = {}
-    """Parameter → the column that it selects rows by; parameters that are mere values are left out."""
+    """Parameter → the column that it selects rows by; parameters that are mere values are left
+    out."""
     looks_at: list[Mention] = []
     """Columns that it gives back, or that decide whether it refuses."""
     sets: list[Mention] = []

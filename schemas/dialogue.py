@@ -1,4 +1,5 @@
-"""What is settled of a dialogue environment before its program is written: sides, couplings, and its policy as clauses."""
+"""What is settled of a dialogue environment before its program is written: sides, couplings, and
+its policy as clauses."""
 
 from typing import Annotated, Literal
 
@@ -39,7 +40,8 @@ class WordsCondition(Contract):
 
 
 class CallCondition(Contract):
-    """A call was made before. Only a clause that forbids may rest on one; what must come first says so itself."""
+    """A call was made before. Only a clause that forbids may rest on one; what must come first says
+    so itself."""
 
     on: Literal["call"] = "call"
     """Marks the sort of condition."""
@@ -60,12 +62,14 @@ class Told(Contract):
 
 
 class PolicyClause(Contract):
-    """One rule of a policy: under which conditions which calls are allowed, forbidden, come second, need a yes, or oblige the agent."""
+    """One rule of a policy: under which conditions which calls are allowed, forbidden, come second,
+    need a yes, or oblige the agent."""
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """Name by which faults, verifiers and evidence call it."""
     effect: ClauseEffect
-    """`allow`: the call is made only where a clause that allows it applies. `forbid`: never where it applies. `first`: after the call
+    """`allow`: the call is made only where a clause that allows it applies. `forbid`: never where
+    it applies. `first`: after the call
     `first`. `confirm`: after a yes of the user to a message that names `names`. `say`: where it is made, the user is told. `hand_over`:
     it must be made where the clause applies, and nowhere else."""
     call: CallPattern
@@ -125,7 +129,8 @@ class Discovery(Contract):
 
 
 class Dialogue(Contract):
-    """`dialogue.json`: the two sides of a dialogue environment, what couples them, and its policy."""
+    """`dialogue.json`: the two sides of a dialogue environment, what couples them, and its
+    policy."""
 
     sides: dict[str, Side]
     """Collection → whose it is."""

@@ -1,4 +1,5 @@
-"""What the prompts of recipes over documents of tools are given and must answer, beside those of recipes over tables."""
+"""What the prompts of recipes over documents of tools are given and must answer, beside those of
+recipes over tables."""
 
 from schemas.base import Contract
 from schemas.prompts import ThemeReply

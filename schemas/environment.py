@@ -77,7 +77,8 @@ class Blueprint(Record):
     requirements: list[str] = []
     """What people ask for in such a place, where the state was designed from that."""
     files: dict[str, str] = {}
-    """Path → text of what is settled before the program is written: the schema, where state is tables."""
+    """Path → text of what is settled before the program is written: the schema, where state is
+    tables."""
     policies: dict[str, Policy | float] = {}
     """`table.column` → its policy, or a tolerance, where state is tables."""
     touches: dict[str, Touch] = {}
@@ -87,9 +88,11 @@ class Blueprint(Record):
     promises: dict[str, Promise] = {}
     """Tool → what it takes, looks at and leaves behind, where the tables were derived from that."""
     signatures: dict[str, Signature] = {}
-    """Tool → types of what goes in and what comes out, where they were settled before the program."""
+    """Tool → types of what goes in and what comes out, where they were settled before the
+    program."""
     shared: list[SharedIdentity] = []
-    """Identities that its servers share. Tools and tables begin with the name of their server. Empty where it is one server."""
+    """Identities that its servers share. Tools and tables begin with the name of their server.
+    Empty where it is one server."""
     licence: str
     """Licence inherited from the seed."""
     origin: Origin
@@ -108,7 +111,8 @@ class Tool(Contract):
     effect: Effect
     """Declared effect; gates hold the code to it."""
     actors: list[str] = ["agent"]
-    """Who may call it. The agent alone is left out when written, so that ids from before actors stay what they were."""
+    """Who may call it. The agent alone is left out when written, so that ids from before actors
+    stay what they were."""
     reads: list[str] = []
     """Tables it may read, where state is tables; left out when empty, as are those it writes."""
     writes: list[str] = []
@@ -116,9 +120,11 @@ class Tool(Contract):
     outputs: Json = {}
     """JSON Schema of what it replies, where that was promised; left out when empty."""
     discoverable: bool = False
-    """Whether agents are not offered it at first, but once a reply names it; left out when false."""
+    """Whether agents are not offered it at first, but once a reply names it; left out when
+    false."""
     sibling: str = ""
-    """Service it belongs to where that is not the environment's; left out when empty. No policy is told."""
+    """Service it belongs to where that is not the environment's; left out when empty. No policy is
+    told."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -164,9 +170,11 @@ class Environment(Record):
     tables: list[Table] = []
     """Tables of kind `sql`, read from its schema, with each column's policy."""
     beside: list[Tool] = []
-    """Tools of sibling services that agents are shown besides: answered as by a service without records, and called by no gate."""
+    """Tools of sibling services that agents are shown besides: answered as by a service without
+    records, and called by no gate."""
     shared: list[SharedIdentity] = []
-    """Identities that its servers share. Tools and tables begin with the name of their server. Empty where it is one server."""
+    """Identities that its servers share. Tools and tables begin with the name of their server.
+    Empty where it is one server."""
     name: str
     """Title for people."""
     summary: str
@@ -221,11 +229,13 @@ class Call(Contract):
     actor: str = "agent"
     """Who calls."""
     label: int = 0
-    """Number of the call in its reference path, from 1, where a later call uses its result. Left out where none does."""
+    """Number of the call in its reference path, from 1, where a later call uses its result. Left
+    out where none does."""
     uses: list[ResultUse] = []
     """Arguments that results of earlier calls fill. Left out where none is."""
     asks: str = ""
-    """Of a reference path: what the agent asks the user before it makes the call, and goes on after a yes. Left out when empty."""
+    """Of a reference path: what the agent asks the user before it makes the call, and goes on after
+    a yes. Left out when empty."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -265,12 +275,15 @@ class Test(Record):
     expect: Literal["success", "rejection"]
     """Success, or an anticipated rejection."""
     reply: Json = None
-    """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
+    """Part of the reply to a success: an object's values under their names, and for each entry of a
+    list one that fits it."""
     after: dict[str, dict[str, Json]] = {}
-    """Part of the state after the call: collection → key → values. `*` is a row that the test made, or a list of such rows; null is a row
+    """Part of the state after the call: collection → key → values. `*` is a row that the test made,
+    or a list of such rows; null is a row
     that is not there."""
     exact: bool = False
-    """Whether `after` names the whole change: what it does not name is as it was before. There, the value `*` is any other than before."""
+    """Whether `after` names the whole change: what it does not name is as it was before. There, the
+    value `*` is any other than before."""
     origin: Origin
     """Provenance."""
 
@@ -294,15 +307,18 @@ class Build(Record):
     schema_version: int = 2
     """Version of this record's shape; older versions stay readable."""
     subject: str
-    """What is worked on: a blueprint or draft being built, a seed being thought about, a place being filled."""
+    """What is worked on: a blueprint or draft being built, a seed being thought about, a place
+    being filled."""
     repair: int
-    """0 is the first version, then one per repair; the one after two repairs was asked for afresh."""
+    """0 is the first version, then one per repair; the one after two repairs was asked for
+    afresh."""
     outcome: Literal["built", "failed"]
     """Built: it ran and its tests were green."""
     failure: str
     """What failed, as quoted to the author; empty when it ran."""
     fault: Fault
-    """Whom the failure is attributed to; a red test alone does not say whether it or the program is wrong."""
+    """Whom the failure is attributed to; a red test alone does not say whether it or the program is
+    wrong."""
     content_hash: str
     """Hash of the version tried, so that "nothing changed" shows."""
     sent_back: list[SentBack] = []

@@ -1,4 +1,5 @@
-"""An errand: what somebody wants done on a machine, the truth behind it, and what the prompts that make one are given and answer.
+"""An errand: what somebody wants done on a machine, the truth behind it, and what the prompts that
+make one are given and answer.
 
 cell ─► errand (request, truth) ─► initial test ─► final test ─► image ─► solution
 """
@@ -13,7 +14,8 @@ from schemas.seed import Brief
 from schemas.system import Service
 
 Part = Literal["initial_test", "final_test", "image", "solution", "system", "faults"]
-"""What a machine is made of: four parts of an errand's, two of one that is healthy and then broken."""
+"""What a machine is made of: four parts of an errand's, two of one that is healthy and then
+broken."""
 
 
 class Errand(Contract):
@@ -28,9 +30,11 @@ class Errand(Contract):
     places: list[str] = Field(min_length=1)
     """Absolute paths, files or folders, where doing it may change or make something."""
     answers: list[str] = []
-    """Values that have to be worked out, and so can be read neither in the request nor on the machine."""
+    """Values that have to be worked out, and so can be read neither in the request nor on the
+    machine."""
     restarts: list[str] = []
-    """Services of the machine that have to be started again for what is asked to hold; left out when empty."""
+    """Services of the machine that have to be started again for what is asked to hold; left out
+    when empty."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -51,7 +55,8 @@ class Image(Contract):
 
 
 class Outfit(Contract):
-    """An errand with all that was made and tried for it: what an environment keeps, and no container is ever given."""
+    """An errand with all that was made and tried for it: what an environment keeps, and no
+    container is ever given."""
 
     cell: Cell
     """Where it lies."""
@@ -89,7 +94,8 @@ class FinalTestInput(Contract):
 
 
 class ImageInput(Contract):
-    """Write the machine. Neither request nor final test are told: what stands there must not know what is asked."""
+    """Write the machine. Neither request nor final test are told: what stands there must not know
+    what is asked."""
 
     brief: Brief
     at_first: str

@@ -1,4 +1,5 @@
-"""An errand plan: one line for each scenario of an environment, written together so that no two of them ask for the same."""
+"""An errand plan: one line for each scenario of an environment, written together so that no two of
+them ask for the same."""
 
 from typing import Any, ClassVar, Literal
 
@@ -21,7 +22,8 @@ class ErrandLine(Contract):
     what: str
     """What they want, in one sentence."""
     tools: list[str] = []
-    """Tools that it takes: those that change something, and the lookups that it cannot be done without."""
+    """Tools that it takes: those that change something, and the lookups that it cannot be done
+    without."""
     about: list[str] = []
     """Records, or kinds of records, that it is about, in a few words each."""
     state: str = ""
@@ -72,7 +74,8 @@ class EasyCall(Contract):
 
 
 class EasyScenario(Contract):
-    """A scenario that a policy nearly always passes, as the planner and the author of a harder one see it."""
+    """A scenario that a policy nearly always passes, as the planner and the author of a harder one
+    see it."""
 
     request: str
     """Its request."""
@@ -184,4 +187,5 @@ class PlannedErrand(Record):
     rates: list[PolicyRate] = []
     """How often policies passed the parent when this one was planned."""
     reason: str = ""
-    """Why the scenario's author chose another errand, in the author's words; empty where the line was followed."""
+    """Why the scenario's author chose another errand, in the author's words; empty where the line
+    was followed."""

@@ -1,4 +1,5 @@
-"""What maps a verifier to the words that ask for it: the demands in plain sentences, the map, and scenarios whose truth is known."""
+"""What maps a verifier to the words that ask for it: the demands in plain sentences, the map, and
+scenarios whose truth is known."""
 
 from typing import Annotated, Literal
 

@@ -28,11 +28,13 @@ class Manifest(Contract):
     entry: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")
     """`module:Class` under `program/` that a session constructs."""
     effects: dict[str, Effect] = {}
-    """Tool → what it does; needed where there is no `tools.json`, and the interface is derived from the code."""
+    """Tool → what it does; needed where there is no `tools.json`, and the interface is derived from
+    the code."""
     touches: dict[str, Touch] = {}
     """Tool → tables it may read and write; needed beside `effects` where the kind is `sql`."""
     policies: dict[str, Policy | float] = {}
-    """`table.column` → its policy, or a tolerance, where the kind is `sql`. Others are hard; a key that SQLite counts is exempt."""
+    """`table.column` → its policy, or a tolerance, where the kind is `sql`. Others are hard; a key
+    that SQLite counts is exempt."""
     rules: list[str] = []
     """Rules the tools enforce."""
     policy_document: str = ""
@@ -67,9 +69,11 @@ class FolderTest(Contract):
     expect: Literal["success", "rejection"]
     """Success, or an anticipated rejection."""
     reply: Json = None
-    """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
+    """Part of the reply to a success: an object's values under their names, and for each entry of a
+    list one that fits it."""
     after: dict[str, dict[str, Json]] = {}
-    """Part of the state after the call: collection → key → values. `*` is a row that the test made, null one that is not there."""
+    """Part of the state after the call: collection → key → values. `*` is a row that the test made,
+    null one that is not there."""
     origin: Origin | None = None
     """Provenance; the environment's when left out."""
 

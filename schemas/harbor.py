@@ -1,4 +1,5 @@
-"""`task.toml` of a Harbor folder, version 1.4: what may stand in it. A key that is not here is refused; Harbor passes it over."""
+"""`task.toml` of a Harbor folder, version 1.4: what may stand in it. A key that is not here is
+refused; Harbor passes it over."""
 
 from typing import Annotated, Literal, TypeAlias
 

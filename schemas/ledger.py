@@ -22,7 +22,8 @@ GateOutcome = Literal[
 confirm. `corrected`: derived metadata that was incomplete and has been corrected. `observed`: the gate would have dropped it, and the run
 only observes; the item goes on in tier `observed`."""
 ReasonClass = Literal["proof", "suspicion", "bookkeeping"]
-"""What a reason code rests on: an executed witness, a reading of natural language, or incomplete derived metadata."""
+"""What a reason code rests on: an executed witness, a reading of natural language, or incomplete
+derived metadata."""
 Exit = Literal["kept", "dropped", "error"]
 Role = Literal["author", "critic", "judge", "policy", "user"]
 
@@ -76,7 +77,8 @@ class Attrition(Record):
     theme: str
     """Domain of its lineage."""
     seconds: float
-    """Elapsed seconds while it was worked on; subjects share the machine, so sums exceed the wall clock."""
+    """Elapsed seconds while it was worked on; subjects share the machine, so sums exceed the wall
+    clock."""
     tokens: int
     """Model tokens spent on it here, replies that were reused not counted."""
     cost: float | None
@@ -99,7 +101,8 @@ class Evidence(Record):
 
 
 class Attack(Record):
-    """A sequence of calls that a search found to be paid, kept to be tried on every other scenario of its environment."""
+    """A sequence of calls that a search found to be paid, kept to be tried on every other scenario
+    of its environment."""
 
     table: ClassVar[str] = "attacks"
     prefix: ClassVar[str] = "atk"
@@ -118,7 +121,8 @@ class Attack(Record):
     reward: float
     """What was paid."""
     solves: bool | None
-    """Whether it ends where the reference path does: then it is a solution; null where there is no such path."""
+    """Whether it ends where the reference path does: then it is a solution; null where there is no
+    such path."""
     final_state_hash: str
     """Hash of the state it ends in."""
 
@@ -155,13 +159,16 @@ class ModelCall(Record):
     served_model: str = ""
     """Model as the server named it; empty when it did not."""
     family: str = ""
-    """Whose model it is, by its name; empty when unknown. A judge of the author's family is partial to it."""
+    """Whose model it is, by its name; empty when unknown. A judge of the author's family is partial
+    to it."""
     kin: bool = False
     """Whether it judges the work of a model of its own family."""
     repair: bool = False
-    """Whether it asked again after a reply that was no use or that a gate complained about; false in rows before version 4."""
+    """Whether it asked again after a reply that was no use or that a gate complained about; false
+    in rows before version 4."""
     outcome: Literal["reply", "part", "failure", "outage", "refused"]
-    """A usable reply, a part of one that was cut off and gone on with, an unusable one, an outage, or a request the provider refused."""
+    """A usable reply, a part of one that was cut off and gone on with, an unusable one, an outage,
+    or a request the provider refused."""
     error: str = ""
     """What was wrong with the reply, or why none came; empty for a usable one."""
     reused: bool
@@ -185,16 +192,19 @@ class ModelCall(Record):
     cost: float | None
     """Money; null when the price is unknown."""
     possibly_paid: int = 0
-    """Sendings that the server had whole and gave no usable answer to, the last one of an outage included; the vendor may charge for
+    """Sendings that the server had whole and gave no usable answer to, the last one of an outage
+    included; the vendor may charge for
     each. They are part of no other column."""
     possibly_paid_tokens: int = 0
-    """Tokens those may have taken, foreseen from the characters sent and from earlier replies to the prompt."""
+    """Tokens those may have taken, foreseen from the characters sent and from earlier replies to
+    the prompt."""
     possibly_paid_cost: float | None = 0.0
     """Money those may have taken; null when the price is unknown."""
     price_source: str = ""
     """Where its price was read, and when; empty when the price is unknown or nothing was billed."""
     waited: float = 0.0
-    """Seconds it was held back before it was first sent, by limits or a budget; not part of latency."""
+    """Seconds it was held back before it was first sent, by limits or a budget; not part of
+    latency."""
     latency: float
     """Seconds from the first sending to the outcome, retries included."""
     asked_at: str

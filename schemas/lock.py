@@ -130,7 +130,8 @@ class DataLock(Contract):
     attempts: dict[str, str]
     """Rollout → SHA-256 of what is written of it as an attempt."""
     judged_by: dict[str, int]
-    """Versions of the judging code that gave the rewards → how many rollouts: no more than one version."""
+    """Versions of the judging code that gave the rewards → how many rollouts: no more than one
+    version."""
     models: list[LockedModel]
     """Models of the runs."""
     prompts: dict[str, list[str]]

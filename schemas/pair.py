@@ -1,4 +1,5 @@
-"""Pair: two ends of one beginning, one that passed and one that failed, for trainers that learn from a preference."""
+"""Pair: two ends of one beginning, one that passed and one that failed, for trainers that learn
+from a preference."""
 
 from typing import ClassVar
 

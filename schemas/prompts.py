@@ -40,7 +40,8 @@ class ThemeReply(Contract):
     modelability: int = Field(default=1, ge=1, le=10)
     """How well a program with records and rules can stand for it, 1 to 10."""
     field: str = ""
-    """Field of work that it belongs to, one of those that the prompt lists; empty where there is none."""
+    """Field of work that it belongs to, one of those that the prompt lists; empty where there is
+    none."""
 
 
 class BlueprintInput(Contract):
@@ -174,7 +175,8 @@ class ScenarioInput(Contract):
 
 
 class ScenarioReply(Contract):
-    """The scenario's parts. Nothing here says what the end state is: that comes from running the oracle."""
+    """The scenario's parts. Nothing here says what the end state is: that comes from running the
+    oracle."""
 
     initial_state: State
     request: str
@@ -183,7 +185,8 @@ class ScenarioReply(Contract):
     facts: dict[str, Json] = {}
     """What the person can say again when asked."""
     opening: str = ""
-    """A shorter first message, for a conversation: the request without what is hidden. Empty where nothing is."""
+    """A shorter first message, for a conversation: the request without what is hidden. Empty where
+    nothing is."""
     hidden: list[str] = []
     """Names of the facts that the opening leaves out; they are told only when asked for."""
     persona: str = ""
@@ -191,7 +194,8 @@ class ScenarioReply(Contract):
     goals: list[str] = []
     """What they want, one sentence each."""
     fallbacks: dict[str, str] = {}
-    """What they say when asked for what they do not know, by a word of what is asked; the empty word is for anything else."""
+    """What they say when asked for what they do not know, by a word of what is asked; the empty
+    word is for anything else."""
     stop: str = ""
     """When they are content."""
     wordings: dict[str, list[str]] = {}
@@ -205,7 +209,8 @@ class ScenarioReply(Contract):
     variants: dict[str, list[str]] = {}
     """Text that the path writes → other wordings that are as good."""
     left: str = ""
-    """Why the planned errand is impossible and another one was chosen, in one sentence. Empty where it was followed."""
+    """Why the planned errand is impossible and another one was chosen, in one sentence. Empty where
+    it was followed."""
 
 
 class ChecksInput(Contract):

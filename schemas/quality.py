@@ -1,4 +1,5 @@
-"""What people and later checks say of stored rows: reviews, re-verifications, quarantine, withdrawals."""
+"""What people and later checks say of stored rows: reviews, re-verifications, quarantine,
+withdrawals."""
 
 from typing import ClassVar, Literal
 
@@ -38,7 +39,8 @@ class Reverification(Record):
     basis: Literal["", "changes", "replay", "none"] = ""
     """Where the final state of a rollout came from: its stored changes, or a replay."""
     verifier_version: str = ""
-    """Hash of the code that judged a rollout again; empty in rows before version 3, and of other subjects."""
+    """Hash of the code that judged a rollout again; empty in rows before version 3, and of other
+    subjects."""
 
 
 class Review(Record):

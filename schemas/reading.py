@@ -12,7 +12,8 @@ Decision = Literal["do", "refuse", "pass_on", "ask"]
 
 
 class ReaderInput(Contract):
-    """All that agent and user can know together at the start. The reference path and the verifier are left out."""
+    """All that agent and user can know together at the start. The reference path and the verifier
+    are left out."""
 
     brief: Brief
     name: str
@@ -41,7 +42,8 @@ class ReadChange(Contract):
     arguments: dict[str, Json]
     """Arguments that are determined, by parameter name. Others are left out."""
     undetermined: list[str]
-    """Parameters that need one particular value which nothing determines. A value that the agent may choose is not undetermined."""
+    """Parameters that need one particular value which nothing determines. A value that the agent
+    may choose is not undetermined."""
 
 
 class ReadAnswer(Contract):

@@ -1,6 +1,5 @@
 """The tables as documentation: `python -m schemas.reference > docs/tables.md`."""
 
-import inspect
 import sys
 from collections.abc import Iterator
 
@@ -25,13 +24,19 @@ def render() -> str:
 def _section(record: type[Record]) -> Iterator[str]:
     yield f"## `{record.table}`"
     yield ""
-    yield f"{inspect.cleandoc(record.__doc__ or '')} Version {version_of(record)}."
-    yield f"Its id starts with `{record.prefix}_` and hashes {', '.join(f'`{name}`' for name in record.identity)}."
+    yield f"{' '.join((record.__doc__ or '').split())} Version {version_of(record)}."
+    yield (
+        f"Its id starts with `{record.prefix}_` and hashes "
+        f"{', '.join(f'`{name}`' for name in record.identity)}."
+    )
     yield ""
     yield "| column | type | meaning |"
     yield "|---|---|---|"
     for column in shape_of(record):
-        yield f"| `{column.name}` | {column.type}{', may be null' if column.nullable else ''} | {column.description} |"
+        yield (
+            f"| `{column.name}` | {column.type}{', may be null' if column.nullable else ''} | "
+            f"{column.description} |"
+        )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ class RelationInput(Contract):
     tool: ToolCard
     """The later tool."""
     others: list[ToolCard]
-    """Tools that may be called before it, and perhaps the tool itself, about which nothing is asked."""
+    """Tools that may be called before it, and perhaps the tool itself, about which nothing is
+    asked."""
 
 
 class Relation(Contract):

@@ -1,4 +1,5 @@
-"""Rollout (an attempt, kept whatever came of it) and trajectory (a kept one, ready for training)."""
+"""Rollout (an attempt, kept whatever came of it) and trajectory (a kept one, ready for
+training)."""
 
 from typing import ClassVar, Literal
 
@@ -14,6 +15,8 @@ Termination = Literal[
     "time_limit",
     "user_stopped",
     "user_gave_up",
+    "user_handed_over",
+    "user_out_of_scope",
     "user_fault",
     "agent_error",
     "environment_error",
@@ -55,7 +58,8 @@ class Verdict(Contract):
     reward: float | None
     """Null when the outcome is error."""
     components: dict[str, float]
-    """Value of each part the verifier has, 0 to 1: guards, frame, goals, procedure, facts, harm; and `judge`, where a model had a say."""
+    """Value of each part the verifier has, 0 to 1: guards, frame, goals, procedure, facts, harm;
+    and `judge`, where a model had a say."""
     reason: str = ""
     """First thing that failed, in words."""
     evidence: list[Json] = []
@@ -78,7 +82,8 @@ class Calibration(Contract):
 
 
 class Ruling(Contract):
-    """What a model said of an end that the verifier passed. It lowers the reward by at most its weight, and never raises it."""
+    """What a model said of an end that the verifier passed. It lowers the reward by at most its
+    weight, and never raises it."""
 
     model: str
     """Model that was asked, as its server calls it; for one without a name, its provider."""
@@ -117,7 +122,7 @@ class Rollout(Record):
     )
     late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
 
-    schema_version: int = 7
+    schema_version: int = 8
     """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
@@ -146,13 +151,15 @@ class Rollout(Record):
     final_state_hash: str
     """Hash of the state at the end; empty on error."""
     transcript: list[Json]
-    """Messages, tool calls and replies, with the state hash after each call, and `wait` entries with what was told meanwhile. A call's
+    """Messages, tool calls and replies, with the state hash after each call, and `wait` entries
+    with what was told meanwhile. A call's
     `actor` is left out where it is the agent; `raw` stands beside a call that could not be read and was never made, `reasoning` beside a
     message whose thinking was shown, `sampled` beside one whose token ids the server gave."""
     evidence: list[Json] = []
     """Verdict's evidence."""
     changes: list[Json] | None = None
-    """How the final state differs from the initial one; null when it is not known. Judging again needs nothing else of the session."""
+    """How the final state differs from the initial one; null when it is not known. Judging again
+    needs nothing else of the session."""
     weather: Json = None
     """Profile and seed of the trouble between call and tool; null is clear sky."""
     met: list[str] = []
@@ -168,15 +175,19 @@ class Rollout(Record):
     agent_errors: int = 0
     """Calls that could not be read."""
     misstep: Misstep = ""
-    """What the simulated user did wrong, proven or confirmed by a judge; such a rollout ends in error and teaches nothing."""
+    """What the simulated user did wrong, proven or confirmed by a judge; such a rollout ends in
+    error and teaches nothing."""
     detail: str = ""
     """More about how it ended, in words: which limit, which fault, which outage."""
     usage: dict[str, int] = {}
-    """Tokens of the model that acted: input, output, cached, reasoning. A reply that was known counts as what it took at first."""
+    """Tokens of the model that acted: input, output, cached, reasoning. A reply that was known
+    counts as what it took at first."""
     limits: dict[str, float] = {}
-    """Bounds it was held to: steps, turns, tokens, seconds, errors; those it did not have are left out."""
+    """Bounds it was held to: steps, turns, tokens, seconds, errors; those it did not have are left
+    out."""
     shares: dict[str, float] = {}
-    """How its calls compare with the reference path, 0 to 1 each: trace, state, length, format, and what they come to (paid). Nothing of
+    """How its calls compare with the reference path, 0 to 1 each: trace, state, length, format, and
+    what they come to (paid). Nothing of
     it decides the reward; empty on error."""
     ruling: Ruling | None = None
     """What a model said of it behind the verifier; null where nobody was asked."""
@@ -184,6 +195,10 @@ class Rollout(Record):
     """Missteps of the simulated user that its words suggest, each with what a judge said of it."""
     verifier_version: str = ""
     """Hash of the code that judged it; empty in rows before version 7."""
+    person: Literal["", "scripted", "model"] = ""
+    """Who played the user of a conversation; empty without one, and in rows before version 8."""
+    manner: str = ""
+    """How that user talked, by name; empty where the contract alone said it."""
 
 
 class Trajectory(Record):
@@ -193,7 +208,7 @@ class Trajectory(Record):
     prefix: ClassVar[str] = "trj"
     identity: ClassVar[tuple[str, ...]] = ("rollout",)
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     rollout: str
     """Rollout id."""
@@ -222,7 +237,10 @@ class Trajectory(Record):
     split: Split = "train"
     """Split of the scenario."""
     sampled: list[Json] = []
-    """Per message: `ids` and `logprobs` of its tokens as the server sampled them; null where it gave none. Empty without any."""
+    """Per message: `ids` and `logprobs` of its tokens as the server sampled them; null where it
+    gave none. Empty without any."""
+    manner: str = ""
+    """How the user of the conversation talked, by name; empty where the contract alone said it."""
 
 
 class Bundle(Record):

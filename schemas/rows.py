@@ -1,4 +1,5 @@
-"""Tables as an author writes them: with a header, so that the names of columns stand once and not in every row.
+"""Tables as an author writes them: with a header, so that the names of columns stand once and not
+in every row.
 
 {"tools": {"columns": ["id", "status"], "rows": [["tool_1", "free"]]}} ─► {"tools": {"tool_1": {"id": "tool_1", "status": "free"}}}
 """

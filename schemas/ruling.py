@@ -29,7 +29,8 @@ class RulingInput(Contract):
     calls: list[MadeCall]
     """In the order they were made."""
     changes: list[Change]
-    """How the final state differs from the initial one, without columns of which nobody minds the value."""
+    """How the final state differs from the initial one, without columns of which nobody minds the
+    value."""
     said: list[str]
     """What the agent told the user."""
     expected: list[Change]

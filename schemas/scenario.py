@@ -16,7 +16,8 @@ Split = Literal["train", "validation", "test"]
 
 
 class UserContract(Contract):
-    """What the simulated user knows and wants. Whatever is empty is left out, so that older ids stay."""
+    """What the simulated user knows and wants. Whatever is empty is left out, so that older ids
+    stay."""
 
     opening: str
     """First message of a conversation; for a single-request scenario it is the request itself."""
@@ -27,19 +28,25 @@ class UserContract(Contract):
     goals: list[str] = []
     """What they want, in words."""
     hidden: list[str] = []
-    """Names of facts that are told only when asked; the others stand in the opening. Where none is hidden nothing needs a conversation."""
+    """Names of facts that are told only when asked; the others stand in the opening. Where none is
+    hidden nothing needs a conversation."""
     fallbacks: dict[str, str] = {}
-    """What they say when asked for what they do not know, by a word of what is asked; the empty word is for anything else."""
+    """What they say when asked for what they do not know, by a word of what is asked; the empty
+    word is for anything else."""
     stop: str = ""
     """When they are content, in words."""
     wordings: dict[str, list[str]] = {}
-    """Questions with which an agent may ask for a hidden fact, by the fact's name. Each of them must get its value as the answer."""
+    """Questions with which an agent may ask for a hidden fact, by the fact's name. Each of them
+    must get its value as the answer."""
     later: list[str] = []
-    """Further requests, in order. The user makes each of them when the agent has ended the one before; the opening is the first."""
+    """Further requests, in order. The user makes each of them when the agent has ended the one
+    before; the opening is the first."""
     able: list[Call] = []
-    """Calls of their own that they make when they are told to, besides those of the reference path."""
+    """Calls of their own that they make when they are told to, besides those of the reference
+    path."""
     needs: dict[str, list[str]] = {}
-    """What they must be told before they do it: name of the deed → arguments whose values the agent has to name."""
+    """What they must be told before they do it: name of the deed → arguments whose values the agent
+    has to name."""
     reports: list[str] = []
     """Tools of their own whose replies they read out."""
 
@@ -61,7 +68,8 @@ class UserContract(Contract):
 
 
 class RequestPart(Contract):
-    """One request of a scenario that makes several over one state, and the part of the reference path that fulfils it."""
+    """One request of a scenario that makes several over one state, and the part of the reference
+    path that fulfils it."""
 
     request: str
     """What the user asks for."""
@@ -96,13 +104,16 @@ class CallPattern(Contract):
 
 
 class Predicate(Contract):
-    """One assertion about the calls of a rollout. A call that was refused or failed did not happen."""
+    """One assertion about the calls of a rollout. A call that was refused or failed did not
+    happen."""
 
     name: str
     """What it asserts, in words."""
     op: Literal["required", "seen", "before", "forbidden", "at_most", "only", "after", "agreed"]
-    """`required`: made at least once. `seen`: one such call was answered with all of `shows`. `before`: `first` was made before every
-    such call. `forbidden`: never. `at_most`: `most` times. `only`: every such call is one of `among`. `after`: none once `first` was made.
+    """`required`: made at least once. `seen`: one such call was answered with all of `shows`.
+    `before`: `first` was made before every
+    such call. `forbidden`: never. `at_most`: `most` times. `only`: every such call is one of
+    `among`. `after`: none once `first` was made.
     `agreed`: the user said yes before every such call, to a message that names its arguments `names`."""
     call: CallPattern
     """The calls it is about."""
@@ -111,9 +122,11 @@ class Predicate(Contract):
     most: int = 0
     """How often it may be made (`at_most`)."""
     shows: list[Json] = []
-    """Values, or rows for the values of their fields, that one reply must hold, wherever in it (`seen`): whatever route led there."""
+    """Values, or rows for the values of their fields, that one reply must hold, wherever in it
+    (`seen`): whatever route led there."""
     refused: list[CallPattern] = []
-    """Calls whose refusal by a rule of the program shows the same (`required`, `seen`): the agent tried what was asked and was told
+    """Calls whose refusal by a rule of the program shows the same (`required`, `seen`): the agent
+    tried what was asked and was told
     why not. Left out where there is none."""
     among: list[CallPattern] = []
     """Calls that are allowed (`only`); left out when empty, as are names."""
@@ -144,13 +157,15 @@ class Fact(Contract):
     also: list[str] = []
     """Other wordings that say the same."""
     rivals: list[Json] = []
-    """Values that would be said by somebody who recites everything; said beside it, the fact does not count."""
+    """Values that would be said by somebody who recites everything; said beside it, the fact does
+    not count."""
     weight: float = 1.0
     """Share among goals and facts."""
     where: Literal["last", "any"] = "last"
     """In which message: the last words, or any one."""
     asked: int = 0
-    """Which of several requests asks for it, from 1: it must be told before the next one is made. Left out where the scenario has one."""
+    """Which of several requests asks for it, from 1: it must be told before the next one is made.
+    Left out where the scenario has one."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -158,7 +173,8 @@ class Fact(Contract):
 
 
 class Draft(Record):
-    """A scenario before it has a verifier. Gold state and answers come only from running the oracle."""
+    """A scenario before it has a verifier. Gold state and answers come only from running the
+    oracle."""
 
     table: ClassVar[str] = "drafts"
     prefix: ClassVar[str] = "dft"
@@ -196,9 +212,11 @@ class Draft(Record):
     oracle: list[Call]
     """Reference path."""
     overlap: Overlap | None = None
-    """Sampler of the chain that the author was offered, and how much of that chain the path contains; null where none was binding."""
+    """Sampler of the chain that the author was offered, and how much of that chain the path
+    contains; null where none was binding."""
     chain: Chain | None = None
-    """The reference path with where each argument comes from, as the validator of chains passed it; null where a recipe makes none."""
+    """The reference path with where each argument comes from, as the validator of chains passed it;
+    null where a recipe makes none."""
     polarity: Polarity
     """What success means here."""
     clock: str
@@ -218,28 +236,34 @@ class Draft(Record):
     variants: dict[str, list[str]] = {}
     """Text that the reference path writes → other wordings of it that are as good."""
     waived: list[str] = []
-    """Look-ups that follow from the reference path and are not demanded, since a judge found that nobody needs them."""
+    """Look-ups that follow from the reference path and are not demanded, since a judge found that
+    nobody needs them."""
     parts: list[RequestPart] = []
-    """Of a scenario of several requests: each with its part of the path. `request` and `say` hold all of them. Empty for one request."""
+    """Of a scenario of several requests: each with its part of the path. `request` and `say` hold
+    all of them. Empty for one request."""
     origin: Origin
     """Provenance."""
 
 
 class Check(Contract):
-    """One assertion about a final state: declarative and run by trusted code, or generated and run in the judge's jail."""
+    """One assertion about a final state: declarative and run by trusted code, or generated and run
+    in the judge's jail."""
 
     name: str
     """What it asserts, in words."""
     op: Literal["equals", "present", "absent", "generated"]
-    """`equals` and `absent` look at the path; `present` asks for one new row below it, under any key; `generated` runs the source."""
+    """`equals` and `absent` look at the path; `present` asks for one new row below it, under any
+    key; `generated` runs the source."""
     path: list[str]
     """Keys from the root."""
     value: Json = None
-    """Expected value; `{"$any": type}` stands for what chance decides, `{"$row": n}` for the key of the row goal n found."""
+    """Expected value; `{"$any": type}` stands for what chance decides, `{"$row": n}` for the key of
+    the row goal n found."""
     weight: float = 1.0
     """Share among the goals."""
     source: str = ""
-    """Of a generated check: a file that defines `check(initial, final) -> bool`. Left out when empty, so that older ids stay."""
+    """Of a generated check: a file that defines `check(initial, final) -> bool`. Left out when
+    empty, so that older ids stay."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -247,7 +271,8 @@ class Check(Contract):
 
 
 class Verifier(Contract):
-    """How success is judged. Goals are false at the start, guards true; classes are found by running them.
+    """How success is judged. Goals are false at the start, guards true; classes are found by
+    running them.
 
     reward = guards · frame · procedure · harm × weighted goals and facts
     """
@@ -261,13 +286,15 @@ class Verifier(Contract):
     partial: bool = False
     """Whether goals and facts pay in part; binary otherwise."""
     procedure: list[Predicate] = []
-    """How it must be done: required reads, one thing before another. Left out when empty, as are facts and harm, so that older ids stay."""
+    """How it must be done: required reads, one thing before another. Left out when empty, as are
+    facts and harm, so that older ids stay."""
     facts: list[Fact] = []
     """What the user must be told."""
     harm: list[Predicate] = []
     """What must never happen on the way."""
     free: list[str] = []
-    """Columns (`table.column`) whose text is not compared in rows that may change: optional texts that nobody asked for."""
+    """Columns (`table.column`) whose text is not compared in rows that may change: optional texts
+    that nobody asked for."""
     worded: list[str] = []
     """Columns that must hold some text in rows that may change: texts that nobody dictated."""
     sides: dict[str, str] = {}
@@ -292,7 +319,8 @@ class Bounds(Contract):
 
 
 class Scenario(Record):
-    """A request in an environment, with a verifier that was run on the oracle and on doing nothing."""
+    """A request in an environment, with a verifier that was run on the oracle and on doing
+    nothing."""
 
     table: ClassVar[str] = "scenarios"
     prefix: ClassVar[str] = "scn"

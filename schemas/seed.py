@@ -21,7 +21,8 @@ class Brief(Contract):
     number: int
     """Which variation of the theme is wanted."""
     tools: int | None = None
-    """How many tools it should have; the author's choice when nothing is said. Left out when empty, as are the other sizes, so that older
+    """How many tools it should have; the author's choice when nothing is said. Left out when empty,
+    as are the other sizes, so that older
     ids stay."""
     collections: int | None = None
     """How many collections of records it should have."""
@@ -36,7 +37,8 @@ class Brief(Contract):
     user_side: bool = False
     """Whether one tool is to be the user's alone: the agent can but ask for what it does."""
     servers: int | None = None
-    """How many servers it should be made of, each with tools and tables of its own, that share identities; one where nothing is said."""
+    """How many servers it should be made of, each with tools and tables of its own, that share
+    identities; one where nothing is said."""
     cell: Cell | None = None
     """Category, complexity and persona, where it is drawn from a space of these."""
     written: Literal["", "operators", "system"] = ""
@@ -67,7 +69,8 @@ class Seed(Record):
     source: str = ""
     """Id of the text it was mined from; empty for a theme that came with the factory."""
     usefulness: int = 0
-    """How much somebody who learns there learns for real work, 1 to 10 as judged when it was mined; 0 where nobody was asked."""
+    """How much somebody who learns there learns for real work, 1 to 10 as judged when it was mined;
+    0 where nobody was asked."""
     modelability: int = 0
     """How well a program can stand for it, 1 to 10; 0 where nobody was asked."""
     field: str = ""

@@ -1,4 +1,5 @@
-"""Identities that several servers of one environment share, as its plan declares them and as a state holds them."""
+"""Identities that several servers of one environment share, as its plan declares them and as a
+state holds them."""
 
 from schemas.base import Contract
 
@@ -9,9 +10,11 @@ class SharedIdentity(Contract):
     name: str
     """What it is, for example `person`."""
     key: str
-    """Column that names it, in each of the tables. It is not the key of the table: each server gives ids of its own."""
+    """Column that names it, in each of the tables. It is not the key of the table: each server
+    gives ids of its own."""
     fields: list[str] = []
-    """Further columns that each of the tables has. Rows of the same identity have equal values there."""
+    """Further columns that each of the tables has. Rows of the same identity have equal values
+    there."""
     tables: dict[str, str]
     """Server → the table in which it keeps them."""
 

@@ -3,7 +3,8 @@
     record ──► shape (columns of the present version)
     old row ──upgrade──► … ──upgrade──► row of the present version
 
-A changed record gets a higher `schema_version`, its old shape goes into PAST, and the step between them into UPGRADES.
+A changed record gets a higher `schema_version`, its old shape goes into PAST, and the step between
+them into UPGRADES.
 """
 
 import types
@@ -67,159 +68,250 @@ PAST: Mapping[tuple[str, int], Shape] = {
         *(ColumnShape(name, "string", False) for name in ("asked_at", "reply")),
     ),
     ("model_calls", 2): _read(
-        "id:string schema_version:int64 request:string sample:int64 ordinal:string step:string subject:string role:string "
-        "prompt:string prompt_hash:string provider:string model:string served_model:string family:string kin:bool outcome:string "
-        "error:string reused:bool reused_from:string retries:int64 characters:int64 tokens_in:int64 tokens_cached:int64 "
-        "tokens_cache_write:int64 tokens_out:int64 tokens_reasoning:int64 cost:double? price_source:string waited:double "
-        "latency:double asked_at:string reply:string stop:string tool_calls:json reasoning:string signed:json token_ids:json? "
+        "id:string schema_version:int64 request:string sample:int64 ordinal:string step:string "
+        "subject:string role:string "
+        "prompt:string prompt_hash:string provider:string model:string served_model:string "
+        "family:string kin:bool outcome:string "
+        "error:string reused:bool reused_from:string retries:int64 characters:int64 "
+        "tokens_in:int64 tokens_cached:int64 "
+        "tokens_cache_write:int64 tokens_out:int64 tokens_reasoning:int64 cost:double? "
+        "price_source:string waited:double "
+        "latency:double asked_at:string reply:string stop:string tool_calls:json reasoning:string "
+        "signed:json token_ids:json? "
         "logprobs:json? notes:json"
     ),
     ("model_calls", 3): _read(
-        "id:string schema_version:int64 request:string sample:int64 ordinal:string step:string subject:string "
-        "role:string prompt:string prompt_hash:string provider:string model:string served_model:string family:string "
-        "kin:bool outcome:string error:string reused:bool reused_from:string retries:int64 characters:int64 "
-        "tokens_in:int64 tokens_cached:int64 tokens_cache_write:int64 tokens_out:int64 tokens_reasoning:int64 "
-        "cost:double? possibly_paid:int64 possibly_paid_tokens:int64 possibly_paid_cost:double? price_source:string "
-        "waited:double latency:double asked_at:string reply:string stop:string tool_calls:json reasoning:string "
+        "id:string schema_version:int64 request:string sample:int64 ordinal:string step:string "
+        "subject:string "
+        "role:string prompt:string prompt_hash:string provider:string model:string "
+        "served_model:string family:string "
+        "kin:bool outcome:string error:string reused:bool reused_from:string retries:int64 "
+        "characters:int64 "
+        "tokens_in:int64 tokens_cached:int64 tokens_cache_write:int64 tokens_out:int64 "
+        "tokens_reasoning:int64 "
+        "cost:double? possibly_paid:int64 possibly_paid_tokens:int64 possibly_paid_cost:double? "
+        "price_source:string "
+        "waited:double latency:double asked_at:string reply:string stop:string tool_calls:json "
+        "reasoning:string "
         "signed:json token_ids:json? logprobs:json? notes:json"
     ),
     ("drafts", 1): _read(
-        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json "
-        "oracle:json polarity:string clock:string seed:int64 changes:json gold_hash:string origin:json"
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json "
+        "request:string user:json "
+        "oracle:json polarity:string clock:string seed:int64 changes:json gold_hash:string "
+        "origin:json"
     ),
     ("drafts", 2): _read(
-        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
-        "polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json origin:json"
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json "
+        "request:string user:json oracle:json "
+        "polarity:string clock:string seed:int64 changes:json gold_hash:string say:string "
+        "tell:json avoid:json origin:json"
     ),
     ("drafts", 3): _read(
-        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
-        "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json origin:json"
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json "
+        "request:string user:json oracle:json "
+        "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string "
+        "say:string tell:json avoid:json origin:json"
     ),
     ("drafts", 4): _read(
-        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
-        "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json avoid:json "
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json "
+        "request:string user:json oracle:json "
+        "chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string "
+        "say:string tell:json avoid:json "
         "variants:json origin:json"
     ),
     ("drafts", 5): _read(
-        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
-        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json "
+        "request:string user:json oracle:json "
+        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json "
+        "gold_hash:string say:string tell:json "
         "avoid:json variants:json origin:json"
     ),
     ("drafts", 6): _read(
-        "id:string schema_version:int64 environment:string number:int64 initial_state:json request:string user:json oracle:json "
-        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json gold_hash:string say:string tell:json "
+        "id:string schema_version:int64 environment:string number:int64 initial_state:json "
+        "request:string user:json oracle:json "
+        "overlap:json? chain:json? polarity:string clock:string seed:int64 changes:json "
+        "gold_hash:string say:string tell:json "
         "avoid:json variants:json waived:json origin:json"
     ),
     ("scenarios", 1): _read(
-        "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
-        "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
+        "id:string schema_version:int64 environment:string number:int64 draft:string "
+        "initial_state:json request:string "
+        "user:json oracle:json polarity:string clock:string seed:int64 verifier:json "
+        "features:json split:string "
         "oracle_reward:double do_nothing_reward:double bounds:json? origin:json"
     ),
     ("scenarios", 2): _read(
-        "id:string schema_version:int64 environment:string number:int64 draft:string initial_state:json request:string "
-        "user:json oracle:json polarity:string clock:string seed:int64 verifier:json features:json split:string "
+        "id:string schema_version:int64 environment:string number:int64 draft:string "
+        "initial_state:json request:string "
+        "user:json oracle:json polarity:string clock:string seed:int64 verifier:json "
+        "features:json split:string "
         "oracle_reward:double do_nothing_reward:double bounds:json? say:string origin:json"
     ),
     ("rollouts", 1): _read(
-        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
-        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
+        "id:string schema_version:int64 scenario:string environment:string policy:string "
+        "rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string "
+        "steps:int64 "
         "termination:string final_state_hash:string transcript:json"
     ),
     ("trajectories", 1): _read(
-        "id:string schema_version:int64 rollout:string scenario:string environment:string policy:string messages:json tools:json "
+        "id:string schema_version:int64 rollout:string scenario:string environment:string "
+        "policy:string messages:json tools:json "
         "loss:json state_hashes:json reward:double licence:string"
     ),
     ("trajectories", 2): _read(
-        "id:string schema_version:int64 rollout:string scenario:string environment:string policy:string messages:json tools:json "
-        "loss:json state_hashes:json reward:double licence:string form:string features:json split:string"
+        "id:string schema_version:int64 rollout:string scenario:string environment:string "
+        "policy:string messages:json tools:json "
+        "loss:json state_hashes:json reward:double licence:string form:string features:json "
+        "split:string"
     ),
     ("rollouts", 2): _read(
-        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
-        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
-        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json"
+        "id:string schema_version:int64 scenario:string environment:string policy:string "
+        "rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string "
+        "steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? "
+        "weather:json? met:json uses:json"
     ),
     ("seeds", 1): _read("id:string schema_version:int64 recipe:string brief:json licence:string"),
     ("seeds", 2): _read(
-        "id:string schema_version:int64 recipe:string brief:json licence:string source:string usefulness:int64 modelability:int64"
+        "id:string schema_version:int64 recipe:string brief:json licence:string source:string "
+        "usefulness:int64 modelability:int64"
+    ),
+    ("bundles", 1): _read(
+        "id:string schema_version:int64 exporter:string content_hash:string path:string "
+        "files:json rows:int64"
     ),
     ("bundles", 1): _read(
         "id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"
     ),
     ("environments", 1): _read(
-        "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string name:string "
+        "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json "
+        "policy_document:string name:string "
         "summary:string brief:json blueprint:string licence:string origin:json"
     ),
     ("environments", 2): _read(
-        "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string tables:json "
+        "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json "
+        "policy_document:string tables:json "
         "name:string summary:string brief:json blueprint:string licence:string origin:json"
     ),
     ("blueprints", 1): _read(
-        "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
+        "id:string schema_version:int64 kind:string brief:json name:string summary:string "
+        "collections:json rules:json tools:json "
         "policy_document:string licence:string origin:json"
     ),
     ("blueprints", 2): _read(
-        "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
-        "policy_document:string requirements:json files:json policies:json touches:json rows:json licence:string origin:json"
+        "id:string schema_version:int64 kind:string brief:json name:string summary:string "
+        "collections:json rules:json tools:json "
+        "policy_document:string requirements:json files:json policies:json touches:json rows:json "
+        "licence:string origin:json"
     ),
     ("blueprints", 3): _read(
-        "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json tools:json "
-        "policy_document:string requirements:json files:json policies:json touches:json rows:json promises:json licence:string origin:json"
+        "id:string schema_version:int64 kind:string brief:json name:string summary:string "
+        "collections:json rules:json tools:json "
+        "policy_document:string requirements:json files:json policies:json touches:json rows:json "
+        "promises:json licence:string origin:json"
     ),
     ("environments", 3): _read(
-        "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json policy_document:string "
-        "tables:json beside:json name:string summary:string brief:json blueprint:string licence:string origin:json"
+        "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json "
+        "policy_document:string "
+        "tables:json beside:json name:string summary:string brief:json blueprint:string "
+        "licence:string origin:json"
     ),
     ("blueprints", 4): _read(
-        "id:string schema_version:int64 kind:string brief:json name:string summary:string collections:json rules:json "
-        "tools:json policy_document:string requirements:json files:json policies:json touches:json rows:json promises:json "
+        "id:string schema_version:int64 kind:string brief:json name:string summary:string "
+        "collections:json rules:json "
+        "tools:json policy_document:string requirements:json files:json policies:json "
+        "touches:json rows:json promises:json "
         "signatures:json licence:string origin:json"
     ),
     ("rollouts", 3): _read(
-        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
-        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
-        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
-        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json"
+        "id:string schema_version:int64 scenario:string environment:string policy:string "
+        "rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string "
+        "steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? "
+        "weather:json? met:json uses:json "
+        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string "
+        "detail:string usage:json limits:json"
     ),
     ("rollouts", 4): _read(
-        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
-        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
-        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
-        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json"
+        "id:string schema_version:int64 scenario:string environment:string policy:string "
+        "rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string "
+        "steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? "
+        "weather:json? met:json uses:json "
+        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string "
+        "detail:string usage:json limits:json shares:json"
     ),
     ("rollouts", 5): _read(
-        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
-        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
-        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
-        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json "
+        "id:string schema_version:int64 scenario:string environment:string policy:string "
+        "rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string "
+        "steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? "
+        "weather:json? met:json uses:json "
+        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string "
+        "detail:string usage:json limits:json shares:json "
         "ruling:json?"
     ),
+    ("rollouts", 7): _read(
+        "id:string schema_version:int64 scenario:string environment:string policy:string "
+        "rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string "
+        "steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? "
+        "weather:json? met:json "
+        "uses:json form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string "
+        "detail:string usage:json "
+        "limits:json shares:json ruling:json? suspected:json verifier_version:string"
+    ),
+    ("trajectories", 3): _read(
+        "id:string schema_version:int64 rollout:string scenario:string environment:string "
+        "policy:string messages:json "
+        "tools:json loss:json state_hashes:json reward:double licence:string form:string "
+        "features:json split:string "
+        "sampled:json"
+    ),
     ("rollouts", 6): _read(
-        "id:string schema_version:int64 scenario:string environment:string policy:string rollout_group:string "
-        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string steps:int64 "
-        "termination:string final_state_hash:string transcript:json evidence:json changes:json? weather:json? met:json uses:json "
-        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string detail:string usage:json limits:json shares:json "
+        "id:string schema_version:int64 scenario:string environment:string policy:string "
+        "rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string "
+        "steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? "
+        "weather:json? met:json uses:json "
+        "form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string "
+        "detail:string usage:json limits:json shares:json "
         "ruling:json? suspected:json"
     ),
     ("verdicts", 2): _read(
-        "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string "
+        "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? "
+        "reason:string judged_at:string "
         "components:json evidence:json outcome_before:string reward_before:double? basis:string"
     ),
     ("builds", 1): _read(
-        "id:string schema_version:int64 subject:string repair:int64 outcome:string failure:string fault:string content_hash:string"
+        "id:string schema_version:int64 subject:string repair:int64 outcome:string failure:string "
+        "fault:string content_hash:string"
     ),
     ("tests", 1): _read(
-        "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string origin:json"
+        "id:string schema_version:int64 environment:string name:string initial_state:json "
+        "setup:json call:json expect:string origin:json"
     ),
     ("tests", 2): _read(
-        "id:string schema_version:int64 environment:string name:string initial_state:json setup:json call:json expect:string reply:json? "
+        "id:string schema_version:int64 environment:string name:string initial_state:json "
+        "setup:json call:json expect:string reply:json? "
         "after:json origin:json"
     ),
     ("errands", 1): _read(
-        "id:string schema_version:int64 environment:string number:int64 polarity:string who:string what:string tools:json about:json "
+        "id:string schema_version:int64 environment:string number:int64 polarity:string "
+        "who:string what:string tools:json about:json "
         "state:string source:string reason:string"
     ),
     ("verdicts", 1): _read(
-        "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? reason:string judged_at:string"
+        "id:string schema_version:int64 subject:string gate:string outcome:string reward:double? "
+        "reason:string judged_at:string"
     ),
 }
 """(table, version) → its columns, for every version that was ever written and is no longer."""
@@ -284,6 +376,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("errands", 1): _add(parent="", levers=[], rates=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("trajectories", 2): _add(sampled=[]),
+    ("trajectories", 3): _add(manner=""),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(
         components={}, evidence=[], outcome_before="", reward_before=None, basis=""
@@ -303,6 +396,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("rollouts", 4): _add(ruling=None),
     ("rollouts", 5): _add(suspected=[]),
     ("rollouts", 6): _add(verifier_version=""),
+    ("rollouts", 7): _add(person="", manner=""),
     ("verdicts", 2): _add(verifier_version=""),
 }
 """(table, version) → what makes a row of that version one of the next."""

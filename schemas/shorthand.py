@@ -2,7 +2,8 @@
 
 columns {"loans": {"member_id": "members"}} + "loans.member_id" ──► {"of": "loans.member_id", "sort": "key", "refers": "members"}
 
-What a column holds is a sort or a table. After it may stand `?` where it may be null, `unique`, `>= 0`, and `: free | out`, its texts.
+What a column holds is a sort or a table. After it may stand `?` where it may be null, `unique`, `>=
+0`, and `: free | out`, its texts.
 """
 
 import re
@@ -53,7 +54,8 @@ _Columns = Mapping[str, Mapping[str, _Held]]
 
 
 def expand_tools(tools: Json, columns: Json) -> Json:
-    """Tools with whole mentions in place of names; ValueError, in words for the author, where a name or a column says nothing. What is no
+    """Tools with whole mentions in place of names; ValueError, in words for the author, where a
+    name or a column says nothing. What is no
     reply in short stays as it is."""
     if not is_array(tools) or not _is_columns(columns):
         return tools
@@ -122,7 +124,8 @@ def _is_columns(columns: Json) -> TypeGuard[dict[str, dict[str, str]]]:
 
 
 def _is_promise(tool: Json) -> TypeGuard[dict[str, Json]]:
-    """Whether its parts have the form that they are read in; where one has not, the record that is validated next says so."""
+    """Whether its parts have the form that they are read in; where one has not, the record that is
+    validated next says so."""
     if not is_object(tool) or not is_object(tool.get("takes", {})):
         return False
     lists = [tool.get(name, []) for name in ("looks_at", "sets", "makes")]

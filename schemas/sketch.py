@@ -1,4 +1,5 @@
-"""A tool as a document describes it, before anybody has written its code: what graphs of tools are made of."""
+"""A tool as a document describes it, before anybody has written its code: what graphs of tools are
+made of."""
 
 from typing import Literal
 
@@ -6,7 +7,8 @@ from schemas.base import Contract, Json
 
 
 class Signature(Contract):
-    """What goes into a tool and what comes out of it, both as schemas that the runtime validates."""
+    """What goes into a tool and what comes out of it, both as schemas that the runtime
+    validates."""
 
     inputs: Json
     """JSON Schema of the arguments object."""
@@ -32,7 +34,8 @@ class ToolSketch(Contract):
     outputs: Json = {}
     """JSON Schema of the reply; empty where nobody says."""
     about: dict[str, str] = {}
-    """Path of an input → what it is said of, where that is not the entity: the `id` of `/orders/{id}/lines` is an order's."""
+    """Path of an input → what it is said of, where that is not the entity: the `id` of
+    `/orders/{id}/lines` is an order's."""
     told: dict[str, bool] = {}
     """Path of an input → whether a user can say it; paths left out are judged by name and type."""
     reads: list[str] = []
@@ -40,7 +43,8 @@ class ToolSketch(Contract):
     writes: list[str] = []
     """Tables it writes."""
     requires: list[str] = []
-    """What must hold before, as short statements that other tools' `ensures` repeat word for word."""
+    """What must hold before, as short statements that other tools' `ensures` repeat word for
+    word."""
     ensures: list[str] = []
     """What holds afterwards; `not X` says that X does no longer."""
     licence: str = "unknown"

@@ -1,4 +1,5 @@
-"""Statements on what holds before and after a tool, where they name a column: these can be compared with what a call does.
+"""Statements on what holds before and after a tool, where they name a column: these can be compared
+with what a call does.
 
 "tools.status is free"   "loans.returned_on is null"   "loans.status is not lost or broken"      anything else is prose
 """
@@ -30,7 +31,8 @@ class Statement:
         return f"{self.table}.{self.column}"
 
     def holds(self, value: Json) -> bool:
-        """Whether a value is as stated. An empty text counts as null; numbers are compared as they are written."""
+        """Whether a value is as stated. An empty text counts as null; numbers are compared as they
+        are written."""
         met = _render(value) in self.values if self.values else value in (None, "")
         return met is not self.negated
 

@@ -18,7 +18,8 @@ class ToolText(Contract):
 
 
 class SuspicionItem(Contract):
-    """The item a question is about. Parts that an environment or a scenario does not have are empty."""
+    """The item a question is about. Parts that an environment or a scenario does not have are
+    empty."""
 
     brief: Brief
     name: str
@@ -33,7 +34,8 @@ class SuspicionItem(Contract):
     path: Json
     """Reference path: calls with their arguments, and the last words."""
     rows: Json
-    """Rows of the initial state that the path or the question names, and the rows most like them."""
+    """Rows of the initial state that the path or the question names, and the rows most like
+    them."""
     witness: Json
     """Calls that were made, with what came of them."""
 

@@ -1,4 +1,5 @@
-"""A healthy system as data, the named places in which it can be broken, and what was done to one."""
+"""A healthy system as data, the named places in which it can be broken, and what was done to
+one."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -17,7 +18,8 @@ class Named(Contract):
     told: str = ""
     """File of the system in which the right value can be read; empty: the administrator's page."""
     facts: list[str] = []
-    """What an administrator must be able to read there in order to put it right, beside the value itself."""
+    """What an administrator must be able to read there in order to put it right, beside the value
+    itself."""
 
 
 class FileLine(Named):
@@ -159,7 +161,8 @@ class Fault(Contract):
     mend_script: str
     """Shell commands that undo exactly that: one step of the oracle."""
     shares: bool = False
-    """It leaves every line where it is, so that others of its kind fit beside it in the same file."""
+    """It leaves every line where it is, so that others of its kind fit beside it in the same
+    file."""
     wrong: str = ""
     """What stands there now."""
     right: list[str] = []
@@ -167,7 +170,8 @@ class Fault(Contract):
 
 
 class System(Contract):
-    """A healthy system, as its files describe it. `@name@` stands for a variable's value everywhere but in `variables`' own names."""
+    """A healthy system, as its files describe it. `@name@` stands for a variable's value everywhere
+    but in `variables`' own names."""
 
     name: str
     """Folder's name."""
@@ -196,7 +200,8 @@ class System(Contract):
     services: dict[str, Service] = {}
     """In the order in which they start."""
     complaints: dict[str, str]
-    """Probe of the health check → what somebody who suffers from it says: symptoms, never causes."""
+    """Probe of the health check → what somebody who suffers from it says: symptoms, never
+    causes."""
     facts: dict[str, Json] = {}
     """What a request may name."""
     handles: list[Handle]
@@ -253,10 +258,12 @@ Condition: TypeAlias = Literal["well", "ill", "unasked"]
 
 
 class MachineState(Contract):
-    """State of a terminal: how it was begun, and what the judge's examination found. No agent sees it."""
+    """State of a terminal: how it was begun, and what the judge's examination found. No agent sees
+    it."""
 
     exam: str = ""
-    """Test file of the environment that is asked in place of its health check; left out when empty."""
+    """Test file of the environment that is asked in place of its health check; left out when
+    empty."""
     breaks: list[str] = []
     """Scripts that were run on the healthy system, in this order; none leave it healthy."""
     places: list[str] = []

@@ -79,7 +79,8 @@ class ProposedFault(Contract):
     wrong: str = ""
     """What stands there now, where it is a value."""
     right: list[str] = []
-    """Texts that must be known in order to mend it; each stands word for word on the administrator's page."""
+    """Texts that must be known in order to mend it; each stands word for word on the
+    administrator's page."""
 
 
 class FaultsReply(Contract):

@@ -1,4 +1,5 @@
-"""What the prompts of recipes over tables are given and must answer, beside those that all recipes share."""
+"""What the prompts of recipes over tables are given and must answer, beside those that all recipes
+share."""
 
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +18,8 @@ class NamesInput(Contract):
     """Think of places of work that are not known yet."""
 
     known: dict[str, str]
-    """Places that are known, as examples: name → what is kept there. None of them may come again."""
+    """Places that are known, as examples: name → what is kept there. None of them may come
+    again."""
     taken: list[str] = []
     """Names of further places that exist, and may not come again either."""
     focus: list[str]
@@ -124,7 +126,8 @@ class InterfaceReply(Contract):
 
 
 class CodedTool(PlannedTool):
-    """A tool, its tables, and the types that its program is held to; these are left out where nobody settled them."""
+    """A tool, its tables, and the types that its program is held to; these are left out where
+    nobody settled them."""
 
     inputs: Json = {}
     """JSON Schema of the arguments object: the method takes exactly these parameters."""

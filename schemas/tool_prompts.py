@@ -1,4 +1,5 @@
-"""What the prompts of recipes that begin with tools are given and must answer, beside those that all recipes share."""
+"""What the prompts of recipes that begin with tools are given and must answer, beside those that
+all recipes share."""
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -31,7 +32,8 @@ class ToolsetInput(Contract):
 
 
 _Named = Annotated[Mention, WithJsonSchema({"type": "string"})]
-"""A column that an author names, `loans.member_id`; what it holds stands in the reply's `columns`."""
+"""A column that an author names, `loans.member_id`; what it holds stands in the reply's
+`columns`."""
 
 
 class PromisedTool(ToolPlan, Promise):
@@ -190,7 +192,8 @@ class SampledReply(ScenarioReply):
     """A scenario, or why none can follow the sampled chain."""
 
     infeasible: Infeasible | None = None
-    """In place of a scenario: the node of a binding chain that no scenario can carry out, and why. Null otherwise."""
+    """In place of a scenario: the node of a binding chain that no scenario can carry out, and why.
+    Null otherwise."""
 
     @model_validator(mode="before")
     @classmethod
@@ -206,7 +209,8 @@ class SampledReply(ScenarioReply):
 
 
 class ChainInput(SampledInput):
-    """Write one scenario whose reference path is a program over the tools: data, with values that flow from call to call."""
+    """Write one scenario whose reference path is a program over the tools: data, with values that
+    flow from call to call."""
 
 
 class ChainReply(SampledReply):
@@ -239,9 +243,11 @@ class DagInput(ChainInput):
 
 
 class DagReply(ChainReply):
-    """A scenario whose chain is a graph in which every node is needed, with what its author worked out for it."""
+    """A scenario whose chain is a graph in which every node is needed, with what its author worked
+    out for it."""
 
     claims: dict[str, Json] = {}
     """Id of each `reason` → what it gives."""
     needed: dict[str, list[str]] = {}
-    """Table → ids of the rows without which the graph cannot be carried out. All other rows are distractors."""
+    """Table → ids of the rows without which the graph cannot be carried out. All other rows are
+    distractors."""

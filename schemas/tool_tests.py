@@ -1,4 +1,5 @@
-"""Tests as an author writes them: under the name of their tool, each with the arguments that the tool accepts or refuses.
+"""Tests as an author writes them: under the name of their tool, each with the arguments that the
+tool accepts or refuses.
 
 {"lend_tool": [{"accepts": {"tool_id": "tool_1"}, "reply": {…}}, {"refuses": {"tool_id": "tool_2"}}]} ◄─► [test, test]
 """
@@ -26,15 +27,18 @@ class ToolTest(Contract):
     """A call, and how it must end."""
 
     name: str = ""
-    """What is tried, in words. A test without a name is called by its tool and its place among the tests of the tool."""
+    """What is tried, in words. A test without a name is called by its tool and its place among the
+    tests of the tool."""
     call: Call
     """The call under test."""
     expect: Expect = "success"
     """Success, or an anticipated rejection; anything else is a failure."""
     reply: Json = None
-    """Part of the reply to a success: an object's values under their names, and for each entry of a list one that fits it."""
+    """Part of the reply to a success: an object's values under their names, and for each entry of a
+    list one that fits it."""
     after: dict[str, dict[str, Json]] = {}
-    """Part of the state after the call: collection → key → values. `*` is a row that the test made, or a list of such rows;
+    """Part of the state after the call: collection → key → values. `*` is a row that the test made,
+    or a list of such rows;
     null is a row that is not there."""
 
     @model_serializer(mode="wrap")
@@ -47,7 +51,8 @@ T = TypeVar("T", bound=ToolTest)
 
 
 def read_as(record: type[T]) -> Callable[[Json], Json]:
-    """A reader of tests under their tools. A list is what older prompts asked for; it stays as it is."""
+    """A reader of tests under their tools. A list is what older prompts asked for; it stays as it
+    is."""
 
     def read(value: Json) -> Json:
         return list(_read_tools(record, value)) if is_object(value) else value

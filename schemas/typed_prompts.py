@@ -1,4 +1,5 @@
-"""What the prompts of recipes with typed tools and rewritten requests are given and must answer, beside those that all recipes share."""
+"""What the prompts of recipes with typed tools and rewritten requests are given and must answer,
+beside those that all recipes share."""
 
 from typing import Any, Literal, Self
 
@@ -137,9 +138,11 @@ class TopologyReply(ChainReply):
     request: str = ""
     """What the person asks for. Left out where `requests` holds several."""
     requests: list[WrittenRequest] = []
-    """Several requests in their order; `request`, `say` and `tell` are left out then. Empty for one."""
+    """Several requests in their order; `request`, `say` and `tell` are left out then. Empty for
+    one."""
     identities: list[ClaimedIdentity] = []
-    """Of several servers: what the state holds of the shared identities, and which servers know it."""
+    """Of several servers: what the state holds of the shared identities, and which servers know
+    it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -174,7 +177,8 @@ class TopologyReply(ChainReply):
 
 
 class RewordInput(Contract):
-    """Word a request otherwise, so that it asks for the same and leaves more to whoever reads it."""
+    """Word a request otherwise, so that it asks for the same and leaves more to whoever reads
+    it."""
 
     brief: Brief
     name: str
@@ -211,7 +215,8 @@ class RewordReply(Contract):
     hidden: list[str] = []
     goals: list[str] = []
     chain: Chain | None = None
-    """Of an expanded goal: the longer chain, in which the old nodes stand first, as they were; nothing otherwise."""
+    """Of an expanded goal: the longer chain, in which the old nodes stand first, as they were;
+    nothing otherwise."""
     filling: Filling | None = None
     """Its values, the old ones among them."""
     variants: dict[str, list[str]] = {}

@@ -11,9 +11,11 @@ class ReverifyConfig(Contract):
     environments: int = Field(default=50, ge=1, le=400, title="Environments")
     """How many shipped environments are judged again, those first that were judged longest ago."""
     search: int = Field(default=200, ge=0, le=100_000, title="Sequences of the search attacker")
-    """How many new sequences of calls are tried on each scenario, after every attack that is known."""
+    """How many new sequences of calls are tried on each scenario, after every attack that is
+    known."""
     seed: int | None = Field(default=None, title="Seed")
-    """Where chance begins; empty means the scheduled date, so that each week tries something else."""
+    """Where chance begins; empty means the scheduled date, so that each week tries something
+    else."""
 
 
 class CompactConfig(Contract):

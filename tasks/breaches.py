@@ -1,4 +1,5 @@
-"""Breaches as the engine takes them: rows for the quarantine, losses for the ledger, an error for the step."""
+"""Breaches as the engine takes them: rows for the quarantine, losses for the ledger, an error for
+the step."""
 
 import json
 from collections import defaultdict
@@ -49,7 +50,8 @@ def fail(step: str, breaches: Sequence[BrokenPromise]) -> StepFailed:
     ]
     more = f" And {len(breaches) - _TOLD} more." if len(breaches) > _TOLD else ""
     return StepFailed(
-        f"{step}: what was written does not add up, so nothing goes on from it. {' '.join(told)}{more} "
+        f"{step}: what was written does not add up, so nothing goes on from it. "
+        f"{' '.join(told)}{more} "
         "Look at these rows with `envmill sql`; restore lost files from a copy, then Retry.",
         items=sorted({one.id or one.subject for one in breaches}),
         promises=sorted({one.promise for one in breaches}),

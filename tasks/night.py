@@ -1,4 +1,5 @@
-"""Task `night`: before a run exports, its rows go through the suites; what they do not expect holds the export back until a review."""
+"""Task `night`: before a run exports, its rows go through the suites; what they do not expect holds
+the export back until a review."""
 
 import asyncio
 from collections.abc import Mapping
@@ -62,7 +63,8 @@ def describe(run: str, broken: Mapping[str, str]) -> str:
     told = "\n".join(f"  {name}: {said}" for name, said in broken.items())
     return (
         f"Run {run} is not exported, because its rows are not as expected:\n{told}\n"
-        f"Read `envmill report {run}`. If the night is right as it is: `envmill review {run} --accept --note WHY`, then Retry or export it."
+        f"Read `envmill report {run}`. If the night is right as it is: `envmill review {run} "
+        "--accept --note WHY`, then Retry or export it."
     )
 
 
@@ -83,6 +85,7 @@ def list_latest(lake: Lake, run: str, *given: str) -> list[str]:
 
 
 def find_family(config: RunConfig) -> str:
-    """What was changed on purpose is no drift: nights are compared with those of the same settings. A setting that a later version
+    """What was changed on purpose is no drift: nights are compared with those of the same settings.
+    A setting that a later version
     adds, and that is left alone, changes no family."""
     return digest(config.model_dump(mode="json", exclude=_OWN, exclude_defaults=True), 12)

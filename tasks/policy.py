@@ -1,4 +1,5 @@
-"""How every task is run: nothing cached, an outage tried twice more, later each time, everything else left to Retry."""
+"""How every task is run: nothing cached, an outage tried twice more, later each time, everything
+else left to Retry."""
 
 from typing import Any, TypedDict
 
@@ -34,7 +35,8 @@ async def is_worth_repeating(task: Task[..., Any], run: TaskRun, state: State[An
 
 
 def _is_slow(error: EnvMillError) -> bool:
-    """Whether every item that failed waited for an answer until the time of its call was over: the same request asked again may be
+    """Whether every item that failed waited for an answer until the time of its call was over: the
+    same request asked again may be
     paid twice, so a person decides."""
     reasons: dict[str, str] = error.facts.get("reasons", {})
     return bool(reasons) and all(
@@ -43,9 +45,11 @@ def _is_slow(error: EnvMillError) -> bool:
 
 
 POLICY: TaskOptions = {
-    "cache_policy": NO_CACHE,  # the lake says what is done; a lost result cache would repeat paid work in silence
+    # the lake says what is done; a lost result cache would repeat paid work in silence
+    "cache_policy": NO_CACHE,
     "persist_result": False,
-    "retries": 2,  # the door has waited out what is short; these are for what took the jail or the whole batch
+    # the door has waited out what is short; these are for what took the jail or the whole batch
+    "retries": 2,
     "retry_delay_seconds": [2.0, 10.0],
     "retry_jitter_factor": 0.5,
     "retry_condition_fn": is_worth_repeating,

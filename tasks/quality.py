@@ -37,7 +37,8 @@ _ROUNDS = 8
 
 @task(name="quality", task_run_name="quality-{step}", cache_policy=NO_CACHE, persist_result=False)
 async def check_step(step: str) -> int:
-    """Breaches set aside at the end of a step. A broken invariant fails it, and the suites say so on its page."""
+    """Breaches set aside at the end of a step. A broken invariant fails it, and the suites say so
+    on its page."""
     walk = WALK.get()
     found, aside = await hold_to_promises(
         walk, [step], {"attrition", "gate_evidence", *STEP[step].makes}
@@ -50,7 +51,8 @@ async def check_step(step: str) -> int:
 
 @task(name="quality", task_run_name="quality-of-run", cache_policy=NO_CACHE, persist_result=False)
 async def check_run(last: str) -> int:
-    """The whole run up to a step, through every suite; the report goes to the run's page and into its dossiers."""
+    """The whole run up to a step, through every suite; the report goes to the run's page and into
+    its dossiers."""
     walk = WALK.get()
     names = [step.name for step in walk.line]
     found, aside = await hold_to_promises(walk, names[: names.index(last) + 1], None)

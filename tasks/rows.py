@@ -21,7 +21,8 @@ from schemas.tables import TABLES
 
 @contextmanager
 def open_rows(lake: Lake, run: str) -> Generator[duckdb.DuckDBPyConnection]:
-    """A connection with `raw_<table>` for every table, as of one moment. A file in the way is named."""
+    """A connection with `raw_<table>` for every table, as of one moment. A file in the way is
+    named."""
     with duckdb.connect() as connection:
         try:
             _prepare(connection, lake, run)

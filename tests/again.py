@@ -2,8 +2,9 @@
 
     python -m tests.again CODE CACHE
 
-Four tests at a time on two cores: what a test does in a second may then take five. A fault fails alone too; whatever passes alone is named,
-so that somebody makes it wait for what it needs. More than three failures are no accident of timing and are not tried again.
+Four tests at a time on two cores: what a test does in a second may then take five. A fault fails
+alone too; whatever passes alone is named, so that somebody makes it wait for what it needs. More
+than three failures are no accident of timing and are not tried again.
 """
 
 import json

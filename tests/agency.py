@@ -1,4 +1,5 @@
-"""A letting agency whose records lead to each other: an offer is made, its lease signed, leases are bound. Its paths need results."""
+"""A letting agency whose records lead to each other: an offer is made, its lease signed, leases are
+bound. Its paths need results."""
 
 from typing import Any
 

@@ -15,12 +15,13 @@ from envmill.settings import Settings
 from tests.hostile.engine import Engine, lend_engine
 
 _LONG = ("e2e", "hostile", "quality", "lake", "test_walk.py")
-"""What begins first, since it takes longest. The tests of a folder among them share what takes long to bring up: a server and its browser,
-a container engine, Great Expectations, a server of S3."""
+"""What begins first, since it takes longest. The tests of a folder among them share what takes long
+to bring up: a server and its browser, a container engine, Great Expectations, a server of S3."""
 
 
 class Groups(LoadScopeScheduling):
-    """Tests of one file run in one process, one after the other, and so do those of a folder that shares something.
+    """Tests of one file run in one process, one after the other, and so do those of a folder that
+    shares something.
 
     Marks `xdist_group` say the same, but pytest 9.2 takes no notice of them.
     """
@@ -80,7 +81,8 @@ def docker_engine() -> Iterator[Engine]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def jail() -> AsyncGenerator[Sandbox]:
-    """One for all tests of a file, in which none of them can tell whether others were before it; to start one takes longer than most."""
+    """One for all tests of a file, in which none of them can tell whether others were before it; to
+    start one takes longer than most."""
     with tempfile.TemporaryDirectory() as folder:
         async with open_sandbox(Settings.read({"ENVMILL_HOME": folder})) as opened:
             yield opened

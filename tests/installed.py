@@ -1,8 +1,10 @@
-"""What is installed, beside the lock: names, versions, and the digest of every file as its wheel's record has it.
+"""What is installed, beside the lock: names, versions, and the digest of every file as its wheel's
+record has it.
 
     python -m tests.installed
 
-pip compared each wheel with the lock's hashes when it was installed. This says whether something was added, exchanged or changed since.
+pip compared each wheel with the lock's hashes when it was installed. This says whether something
+was added, exchanged or changed since.
 """
 
 import base64

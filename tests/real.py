@@ -1,4 +1,5 @@
-"""Where the real model-written environments lie: a folder named by ENVMILL_REAL_PROGRAMS; they are never copied here."""
+"""Where the real model-written environments lie: a folder named by ENVMILL_REAL_PROGRAMS; they are
+never copied here."""
 
 import os
 from pathlib import Path

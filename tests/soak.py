@@ -1,4 +1,5 @@
-"""How often a failure scenario is tried: a few times under `make test`, the full count under `make soak`."""
+"""How often a failure scenario is tried: a few times under `make test`, the full count under `make
+soak`."""
 
 import os
 

@@ -1,4 +1,5 @@
-"""A small hand-written environment and its scenario, right in every part; tests break one part at a time.
+"""A small hand-written environment and its scenario, right in every part; tests break one part at a
+time.
 
 Its program runs only in the jail.
 """

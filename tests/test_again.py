@@ -1,4 +1,5 @@
-"""What failed beside others is run again alone: a fault fails twice, and nothing is run again where more was wrong."""
+"""What failed beside others is run again alone: a fault fails twice, and nothing is run again where
+more was wrong."""
 
 import subprocess
 import sys

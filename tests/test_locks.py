@@ -1,4 +1,5 @@
-"""Locks in repairs: whoever mends a thing is told what a reviewer locked of it, and a version that changes it goes back, or ends there."""
+"""Locks in repairs: whoever mends a thing is told what a reviewer locked of it, and a version that
+changes it goes back, or ends there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +37,8 @@ RULE, OTHER = (
 
 @dataclass
 class Writer:
-    """A recipe with its versions ready, one after the other, the last of them again and again; it remembers what it was told is locked."""
+    """A recipe with its versions ready, one after the other, the last of them again and again; it
+    remembers what it was told is locked."""
 
     operators = ()
     samplers = ()

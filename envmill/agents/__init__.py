@@ -33,7 +33,8 @@ def find_policy(name: str) -> Policy | ModelPolicy:
     family, _, degree = name.partition("@")
     if family not in POLICIES or (degree and family != "skilled"):
         raise SettingsError(
-            f"There is no policy {name!r}: use one of reference, careless, model, or skilled@0.7 with a degree from 0 to 1."
+            f"There is no policy {name!r}: use one of reference, careless, model, or skilled@0.7 "
+            "with a degree from 0 to 1."
         )
     return POLICIES[family](degree)
 

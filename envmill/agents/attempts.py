@@ -1,4 +1,5 @@
-"""Groups of attempts: as many as it takes, in rounds of a fixed size, so that which are made never depends on who answers first.
+"""Groups of attempts: as many as it takes, in rounds of a fixed size, so that which are made never
+depends on who answers first.
 
 numbers ─► a round side by side ─► its rollouts, in order ─► enough? ─no─► the next round
 """
@@ -13,6 +14,7 @@ from envmill.agents.model import ModelPolicy
 from envmill.agents.rollout import play_on
 from envmill.agents.setup import RolloutSetup
 from envmill.agents.users.doing import needs_user
+from envmill.agents.users.manners import choose_manner
 from envmill.errors import Outage
 from envmill.models.session import ModelSession, name_judge
 from envmill.sandbox import Sandbox
@@ -54,7 +56,8 @@ def _is_cut_off(made: Sequence[Rollout]) -> bool:
 
 
 def require_reached(rollouts: Sequence[Rollout]) -> None:
-    """Outage when a model could not be reached in one of them: the scenario is tried again, and pays for no reply twice."""
+    """Outage when a model could not be reached in one of them: the scenario is tried again, and
+    pays for no reply twice."""
     lost = [one for one in rollouts if one.termination == "outage"]
     if lost:
         raise Outage(
@@ -72,7 +75,8 @@ def make_player(
     config: RunConfig,
     bench: CalibratedJudge | None = None,
 ) -> Play:
-    """What makes attempts as a run wants them: in its form, with its user, within its limits, before its judge if it has one."""
+    """What makes attempts as a run wants them: in its form, with its user, within its limits,
+    before its judge if it has one."""
     limits, ground = RolloutLimits.of(config), RolloutSetup.of(scenario, environment)
     if config.token_ids and isinstance(policy, ModelPolicy):
         policy = policy.keep_tokens()
@@ -89,6 +93,9 @@ def make_player(
             models=models,
             form=form,
             user=config.person,
+            manner=choose_manner(scenario.split, _count_talks(config, scenario, number))
+            if config.manners == "split"
+            else "",
             limits=limits,
             bench=bench,
             umpire=umpire,
@@ -97,8 +104,14 @@ def make_player(
     return play
 
 
+def _count_talks(config: RunConfig, scenario: Scenario, number: int) -> int:
+    """Conversations before this attempt: in a mixed run it is every other one."""
+    return number if needs_user(scenario) or config.form != "mixed" else number // 2
+
+
 def choose_form(config: RunConfig, scenario: Scenario, number: int) -> Form:
-    """In a mixed run every other attempt is a conversation; where the user has nothing to tell later, none is. What the
+    """In a mixed run every other attempt is a conversation; where the user has nothing to tell
+    later, none is. What the
     user has to do themselves is always one."""
     if needs_user(scenario):
         return "conversation"

@@ -1,4 +1,5 @@
-"""Where a rollout's moves are made: in a session held open, or in a plan that was played in one message to the jail.
+"""Where a rollout's moves are made: in a session held open, or in a plan that was played in one
+message to the jail.
 
 listens            ─► Live: a message per move
 does not listen    ─► Rehearsal: its moves, nothing played ─► one plan ─► Written: the same moves recited, and now their replies

@@ -1,4 +1,5 @@
-"""What a policy is: it gets the request and each reply, and answers with a call, with patience, or with words.
+"""What a policy is: it gets the request and each reply, and answers with a call, with patience, or
+with words.
 
 scripted   Policy.begin ─► Actor.act(reply) ─► Call | Wait | Say    one move at a time, nothing awaited
 any        Speaker.speak(heard) ─► Turn                             a message: words, calls side by side, or time let pass
@@ -104,7 +105,8 @@ class Speaker(Protocol):
     """An agent at work on one scenario."""
 
     listens: bool
-    """Whether a turn depends on what tools answer; one that does not is played in one message to the jail."""
+    """Whether a turn depends on what tools answer; one that does not is played in one message to
+    the jail."""
 
     async def speak(self, heard: TurnInput) -> Turn:
         """The next message; Outage when nobody can say it."""

@@ -1,4 +1,5 @@
-"""The careless policy: plays the oracle, and by seed skips a call or mixes up an argument. Plumbing, not difficulty."""
+"""The careless policy: plays the oracle, and by seed skips a call or mixes up an argument.
+Plumbing, not difficulty."""
 
 import random
 
@@ -10,7 +11,8 @@ from schemas.scenario import Scenario
 
 _SLIP = 0.16
 _MOST_SLIPS = 0.7
-"""Of a path, on average: one of twenty calls would hardly ever be walked to its end otherwise, and none of its length ever be solved."""
+"""Of a path, on average: one of twenty calls would hardly ever be walked to its end otherwise, and
+none of its length ever be solved."""
 
 
 class Careless:

@@ -1,4 +1,5 @@
-"""What a group of attempts says about a policy: its rate with an interval, and the chances of groups of k.
+"""What a group of attempts says about a policy: its rate with an interval, and the chances of
+groups of k.
 
 rollouts ─► tally (errors apart) ─► rate, Wilson's interval, pass@k, pass^k
 """
@@ -15,8 +16,10 @@ Z95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class AttemptTally:
-    """Attempts, counted. An error is none: it says nothing about the policy. A conversation that its user spoilt counts among those that
-    were judged, and never passes: otherwise a policy would gain by spoiling the ones it would lose."""
+    """Attempts, counted. An error is none: it says nothing about the policy. A conversation that
+    its user spoilt counts among those that
+    were judged, and never passes: otherwise a policy would gain by spoiling the ones it would
+    lose."""
 
     passed: int
     judged: int
@@ -35,24 +38,29 @@ class AttemptTally:
 
 
 def estimate_any(passed: int, judged: int, k: int) -> float | None:
-    """pass@k: the chance that of k attempts at least one passes, without bias; None for fewer than k attempts.
+    """pass@k: the chance that of k attempts at least one passes, without bias; None for fewer than
+    k attempts.
 
-    Of all ways to take k of the attempts that were made, the share that holds a pass; 1 − (1 − rate)^k would be biased.
+    Of all ways to take k of the attempts that were made, the share that holds a pass; 1 − (1 −
+    rate)^k would be biased.
     """
     _check(passed, judged, k)
     return 1 - comb(judged - passed, k) / comb(judged, k) if judged >= k else None
 
 
 def estimate_all(passed: int, judged: int, k: int) -> float | None:
-    """pass^k: the chance that all of k attempts pass, without bias; None for fewer than k attempts."""
+    """pass^k: the chance that all of k attempts pass, without bias; None for fewer than k
+    attempts."""
     _check(passed, judged, k)
     return comb(passed, k) / comb(judged, k) if judged >= k else None
 
 
 def find_interval(passed: int, judged: int, z: float = Z95) -> tuple[float, float]:
-    """Wilson's score interval of a rate: near its nominal coverage for few attempts too, and never outside 0 to 1.
+    """Wilson's score interval of a rate: near its nominal coverage for few attempts too, and never
+    outside 0 to 1.
 
-    A bound that must hold, like those of a verifier's errors, is Clopper and Pearson's instead (`verifiers/bounds.py`).
+    A bound that must hold, like those of a verifier's errors, is Clopper and Pearson's instead
+    (`verifiers/bounds.py`).
     """
     _check(passed, judged, 1)
     if not judged:

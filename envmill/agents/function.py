@@ -1,4 +1,5 @@
-"""A function as the policy: it gets messages and tools in OpenAI's form, and returns words or a message with calls.
+"""A function as the policy: it gets messages and tools in OpenAI's form, and returns words or a
+message with calls.
 
 heard ─► messages ─► function, in a thread ─► text or message ─► turn
 """
@@ -23,7 +24,8 @@ Respond: TypeAlias = Callable[
 ]
 """Messages and tools in, an answer out: words, or a message like `{"content": …, "tool_calls": […]}`."""
 _SHAPE = (
-    'return words, or a message like {"content": "…", "tool_calls": [{"id": "…", "function": {"name": "…", "arguments": "{…}"}}]}; '
+    'return words, or a message like {"content": "…", "tool_calls": [{"id": "…", "function": '
+    '{"name": "…", "arguments": "{…}"}}]}; '
     'a call may also be {"name": "…", "arguments": {…}}'
 )
 
@@ -50,7 +52,8 @@ class _Answer(BaseModel):
 
 
 class FunctionPolicy:
-    """A policy that asks a function for each turn. What the function raises ends the rollout and reaches the caller."""
+    """A policy that asks a function for each turn. What the function raises ends the rollout and
+    reaches the caller."""
 
     def __init__(self, respond: Respond, name: str = "") -> None:
         self.respond = respond
@@ -122,7 +125,8 @@ def _read(answer: Any) -> _Answer:
         )
     except ValidationError as error:
         raise SettingsError(
-            f"The policy's answer cannot be read ({error.error_count()} faults, first: {error.errors()[0]['msg']}): {_SHAPE}."
+            f"The policy's answer cannot be read ({error.error_count()} faults, first: "
+            f"{error.errors()[0]['msg']}): {_SHAPE}."
         ) from None
 
 

@@ -1,4 +1,5 @@
-"""A scripted policy in a conversation: before it makes a call that rests on something the user has not told yet, it asks.
+"""A scripted policy in a conversation: before it makes a call that rests on something the user has
+not told yet, it asks.
 
 call ─► arguments, and the rows they name ─► hidden facts among them ─► a question ─► answer ─► the call
 call of the user's own ─► it is asked of them, and never made
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from envmill.agents.base import Actor, Move, Say
 from envmill.agents.users.doing import bid, list_deeds
+from envmill.agents.users.manners import puts_off
 from envmill.agents.users.naming import render_name
 from envmill.language.told import list_leaves, render_leaf
 from envmill.language.words import find_words, normalise
@@ -20,8 +22,13 @@ _SHORTEST = 4
 """Letters of a value that is not part of another by chance."""
 
 
+_MOST = 4
+"""Times that it asks again, of a user who puts it off."""
+
+
 class Inquirer:
-    """Asks for the facts its next call needs, all in one question; what no call shows is asked for first."""
+    """Asks for the facts its next call needs, all in one question; what no call shows is asked for
+    first."""
 
     def __init__(self, actor: Actor, scenario: Scenario) -> None:
         self._actor, self._state, self._facts = actor, scenario.initial_state, scenario.user.facts
@@ -37,8 +44,18 @@ class Inquirer:
         }
         self._unplaced = [name for name in self._untold if name not in shown]
         self._held: Move | None = None
+        self._asked: Say | None = None
+        self._times = 0
 
     def act(self, last: Observation | Say | None) -> Move:
+        if self._asked and isinstance(last, Say) and puts_off(last.text) and self._times < _MOST:
+            self._times += 1
+            return self._asked
+        move = self._choose(last)
+        self._asked, self._times = move if isinstance(move, Say) else None, 0
+        return move
+
+    def _choose(self, last: Observation | Say | None) -> Move:
         if self._held is not None:
             held, self._held = self._held, None
             return held
@@ -55,7 +72,8 @@ class Inquirer:
         return Say(ask_for(needs, self._facts))
 
     def _leave_to_user(self, call: Call) -> Move:
-        """Asked of them: the next of this tool that was not, the first where all were. What is none of theirs is the agent's own try."""
+        """Asked of them: the next of this tool that was not, the first where all were. What is none
+        of theirs is the agent's own try."""
         names = [name for name, deed in self._deeds.items() if deed.name == call.name]
         if not names:
             return call.model_copy(update={"actor": "agent"})
@@ -75,7 +93,10 @@ class Inquirer:
 def ask_for(names: list[str], facts: Mapping[str, Json]) -> str:
     """One question for several facts."""
     listed = [render_name(name, facts) for name in names]
-    return f"Could you tell me {' and '.join([', '.join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)}?"
+    return (
+        "Could you tell me "
+        f"{' and '.join([', '.join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)}?"
+    )
 
 
 def _rests_on(told: Json, known: set[str]) -> bool:

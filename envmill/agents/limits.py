@@ -16,7 +16,8 @@ class RolloutLimits:
     tokens: int | None = None
     """Output tokens of a model, reasoning included."""
     seconds: float | None = None
-    """Virtual time: waits, and what the weather took. Real time is the door's affair, and an outage when it is over."""
+    """Virtual time: waits, and what the weather took. Real time is the door's affair, and an outage
+    when it is over."""
     errors: int = 3
     """Turns in a row whose calls could not be read."""
 

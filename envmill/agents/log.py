@@ -1,4 +1,5 @@
-"""The tape of a rollout: what was said and done in order, as messages that are stored, and as deeds that are judged; and back again.
+"""The tape of a rollout: what was said and done in order, as messages that are stored, and as deeds
+that are judged; and back again.
 
 turn, replies ──record──► transcript ──read──► deeds and words
 """
@@ -56,7 +57,8 @@ class RolloutLog:
         self.messages.append({"role": "user", "content": text})
 
     def act(self, call: Call, reply: Observation) -> None:
-        """A call of the user's own. The agent never sees it: it is told what came of it in words."""
+        """A call of the user's own. The agent never sees it: it is told what came of it in
+        words."""
         self._numbers += 1
         number = f"call_{self._numbers}"
         self.messages.append(
@@ -137,7 +139,8 @@ class StoredCall:
 
     @property
     def deed(self) -> CompletedCall:
-        """As it is judged. A call that failed ends a rollout in error, which nobody judges: what was not ok was refused."""
+        """As it is judged. A call that failed ends a rollout in error, which nobody judges: what
+        was not ok was refused."""
         if self.content["ok"]:
             return CompletedCall(self.call, "ok", "", self.content["parts"], self.after)
         return CompletedCall(
@@ -167,7 +170,8 @@ def render_content(content: Json) -> str:
 
 
 def read_moves(transcript: Sequence[Json]) -> Iterator[StoredCall | StoredWait]:
-    """Calls and waits of a transcript in order, each call with the reply that bears its number. What could not be read was never made."""
+    """Calls and waits of a transcript in order, each call with the reply that bears its number.
+    What could not be read was never made."""
     replies = {entry["tool_call_id"]: entry for entry in transcript if entry["role"] == "tool"}
     said = 0
     for entry in transcript:
@@ -200,7 +204,8 @@ def read_answers(transcript: Sequence[Json]) -> list[str]:
 
 
 def count_said(transcript: Sequence[Json], later: Sequence[str]) -> list[int]:
-    """How many messages the agent had written when the user made each of the later requests; those that were never made are missing."""
+    """How many messages the agent had written when the user made each of the later requests; those
+    that were never made are missing."""
     ends, said = list[int](), 0
     for entry in transcript:
         said += _is_message(entry)

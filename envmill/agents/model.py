@@ -1,4 +1,5 @@
-"""A model as the policy: its turns through the door, calls side by side, replies by call id, its own thinking handed back.
+"""A model as the policy: its turns through the door, calls side by side, replies by call id, its
+own thinking handed back.
 
 heard ─► messages ─► door (reply known? then free) ─► turn: words, calls, or calls that cannot be read
 """
@@ -37,7 +38,8 @@ class ModelPolicy:
         self._sampling = sampling
 
     def keep_tokens(self) -> "ModelPolicy":
-        """The same policy, whose server is asked for the ids and log probabilities of what it samples."""
+        """The same policy, whose server is asked for the ids and log probabilities of what it
+        samples."""
         return ModelPolicy(replace(self._sampling, logprobs=True))
 
     def open(
@@ -111,13 +113,15 @@ class _Player:
             yield Message("user", heard.text or canonical_json(heard.notices))
 
     def _discover(self, told: str) -> None:
-        """A tool that a reply names is offered from then on. Whether it may be called yet, the program decides."""
+        """A tool that a reply names is offered from then on. Whether it may be called yet, the
+        program decides."""
         found = [tool for tool in self._undiscovered if find_words(normalise(told), tool.name)]
         self._tools = [*self._tools, *map(_specify, found)]
         self._undiscovered = [tool for tool in self._undiscovered if tool not in found]
 
     def _name_calls(self, calls: tuple[ToolCall, ...]) -> Iterator[ToolCall]:
-        """Some servers number the calls of each turn anew, or not at all: each needs an id of its own to be answered by."""
+        """Some servers number the calls of each turn anew, or not at all: each needs an id of its
+        own to be answered by."""
         for call in calls:
             given = (
                 call.id

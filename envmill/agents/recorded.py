@@ -1,4 +1,5 @@
-"""What somebody did elsewhere, done again here and judged: calls, with the state that each of them led to there.
+"""What somebody did elsewhere, done again here and judged: calls, with the state that each of them
+led to there.
 
 calls ─► a fresh session ─► the same states? ─► verdict; an error where it comes out otherwise
 """

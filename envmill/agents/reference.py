@@ -1,4 +1,5 @@
-"""The reference policy: plays the oracle and says its last words. Right by construction: its pass rate is no difficulty."""
+"""The reference policy: plays the oracle and says its last words. Right by construction: its pass
+rate is no difficulty."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ class ScriptedPart:
 
 
 class ScriptedPolicy:
-    """Plays calls in order, then says what there is to say, as often as it is spoken to; of a later request, once it is made. A call that
+    """Plays calls in order, then says what there is to say, as often as it is spoken to; of a later
+    request, once it is made. A call that
     needs the result of one that was not made, or was refused, is left out."""
 
     def __init__(

@@ -1,4 +1,5 @@
-"""A stored rollout played again in a fresh session, under its clock, seed and weather: identical, or the first difference."""
+"""A stored rollout played again in a fresh session, under its clock, seed and weather: identical,
+or the first difference."""
 
 from dataclasses import replace
 

@@ -1,4 +1,5 @@
-"""A stored rollout judged again: its calls and words from the transcript, its end from the changes that were stored, nothing run.
+"""A stored rollout judged again: its calls and words from the transcript, its end from the changes
+that were stored, nothing run.
 
 initial state + changes ─► state, held to the recorded hash ─┐
 transcript ─► deeds, words ──────────────────────────────────┴─► ending ─► verdict, beside the one of that time
@@ -33,7 +34,8 @@ class Rescored:
     rollout: Rollout
     verdict: Verdict
     basis: Basis
-    """Where the final state came from: the stored changes, or a replay in the jail where none were stored."""
+    """Where the final state came from: the stored changes, or a replay in the jail where none were
+    stored."""
 
     @property
     def changed(self) -> bool:

@@ -1,4 +1,5 @@
-"""A rollout: one attempt of a policy at a scenario, performed and judged. A bad rollout is data, not a crash.
+"""A rollout: one attempt of a policy at a scenario, performed and judged. A bad rollout is data,
+not a crash.
 
 policy, user ─► rehearsed and played as one plan, or live ─► scene ─► its end, its tape ─► verdict (─► ruling) ─► rollout
 """
@@ -54,9 +55,11 @@ async def play_scenario(
     weather: Json = None,
     form: Form = "single",
     user: str = "scripted",
+    manner: str = "",
     limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
 ) -> Rollout:
-    """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail, a spent budget, a refused key."""
+    """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail,
+    a spent budget, a refused key."""
     return await play_on(
         RolloutSetup.of(scenario, environment, weather),
         policy,
@@ -66,6 +69,7 @@ async def play_scenario(
         models=models,
         form=form,
         user=user,
+        manner=manner,
         limits=limits,
     )
 
@@ -80,13 +84,16 @@ async def play_on(
     models: ModelSession | None = None,
     form: Form = "single",
     user: str = "scripted",
+    manner: str = "",
     limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
     bench: CalibratedJudge | None = None,
     umpire: bool = False,
 ) -> Rollout:
-    """The same for those who make many attempts on one ground. With a bench, what passes is ruled on by a model, too; with an umpire, a
-    judge is asked of each conversation that failed or whose user is suspected whether that user is to blame."""
-    show = _Show(ground, policy, sandbox, attempt, models, form, user, limits)
+    """The same for those who make many attempts on one ground. With a bench, what passes is ruled
+    on by a model, too; with an umpire, a
+    judge is asked of each conversation that failed or whose user is suspected whether that user is
+    to blame."""
+    show = _Show(ground, policy, sandbox, attempt, models, form, user, manner, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
     end, verdict, suspected = await _settle(show, scene, end, verdict, ruling, umpire)
@@ -122,12 +129,24 @@ async def _settle(
     ruling: Ruling | None,
     umpire: bool,
 ) -> tuple[RolloutEnd, Verdict, list[Suspected]]:
-    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is shown to be at fault an error. Of a
+    """How it ended once a judge was asked: one who could not be reached is an outage, a user who is
+    shown to be at fault an error. Of a
     conversation that passed the judge decides only what is suspected."""
     suspected = scene.suspected
     if ruling and ruling.outcome == "unreached":
         return replace(end, termination="outage", detail=verdict.reason), verdict, suspected
     doubtful = verdict.outcome == "fail" or (verdict.outcome == "pass" and bool(suspected))
+    if verdict.outcome == "fail" and scene.pretended:
+        # Judged as it is, the agent would answer for a deed that its user called done.
+        ruled = [
+            one.model_copy(update={"ruling": "confirmed"}) if one.misstep == "pretends" else one
+            for one in suspected
+        ]
+        return (
+            RolloutEnd("user_fault", f"pretends: {scene.pretended}", "pretends"),
+            make_error(MASKED["user_fault"]),
+            ruled,
+        )
     if not umpire or show.models is None or show.form == "single" or not doubtful:
         return end, verdict, suspected
     try:
@@ -159,7 +178,27 @@ class _Show:
     models: ModelSession | None
     form: Form
     user: str
+    manner: str
     limits: RolloutLimits
+
+    @property
+    def person(self) -> str:
+        """Who plays the user; empty without one."""
+        return "" if self.form == "single" else self.user
+
+    @property
+    def knowledge(self) -> UserKnowledge:
+        return UserKnowledge.of(self.ground.scenario, self.manner)
+
+    def describe(self) -> dict[str, Any]:
+        """What is stored of who was asked, and how."""
+        manner = self.manner if self.person else ""
+        return {
+            "form": self.form,
+            "person": self.person,
+            "manner": manner,
+            "limits": self.limits.describe(),
+        }
 
     @property
     def seed(self) -> int:

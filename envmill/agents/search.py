@@ -1,4 +1,5 @@
-"""A search attacker: draws sequences of calls, is told what each earned, and goes on from what earned most.
+"""A search attacker: draws sequences of calls, is told what each earned, and goes on from what
+earned most.
 
 pool of calls ─► generation: drawn by weight, or the best ones varied ─► earnings ─► weights and best ones ─► next generation
 """
@@ -28,7 +29,8 @@ GENERATION = 100
 _LONGEST = 8
 _BEST = 12
 _DRAWS = 8
-"""Calls of each tool in a pool that knows nothing of the request, of either sort: one row after another, and by chance."""
+"""Calls of each tool in a pool that knows nothing of the request, of either sort: one row after
+another, and by chance."""
 _TOLD = 16
 """Calls of each tool that the request's words lead to."""
 _GROWN = 32
@@ -81,7 +83,8 @@ class CallPool:
 
     @classmethod
     def informed(cls, view: AttackerView, seed: int) -> "CallPool":
-        """The same, and before them calls whose arguments stand in the request or belong to what is named there."""
+        """The same, and before them calls whose arguments stand in the request or belong to what is
+        named there."""
         dice = random.Random(seed)
         told = _list_distinct(_sample_told(view, dice))
         calls = _list_distinct([*told, *_sample_blind(view, dice)])
@@ -208,7 +211,8 @@ def _sample_blind(view: AttackerView, dice: random.Random) -> Iterator[Call]:
 
 
 def _sample_told(view: AttackerView, dice: random.Random) -> Iterator[Call]:
-    """Calls with a value out of the request wherever one fits; a tool without any is left to chance."""
+    """Calls with a value out of the request wherever one fits; a tool without any is left to
+    chance."""
     named = _find_named(view)
     for tool in view.tools:
         schemas: dict[str, Json] = tool.parameters.get("properties", {})

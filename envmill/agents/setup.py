@@ -1,4 +1,5 @@
-"""What all attempts at a scenario stand on, made once: the program, its start, and the start's bytes to compare ends with."""
+"""What all attempts at a scenario stand on, made once: the program, its start, and the start's
+bytes to compare ends with."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,5 @@
-"""The skilled policy: plays the oracle to a degree, and slips where people and models do. Plumbing: its pass rates measure nobody.
+"""The skilled policy: plays the oracle to a degree, and slips where people and models do. Plumbing:
+its pass rates measure nobody.
 
 oracle ─► hazard of each place (rows to confuse, amounts, length, facts to tell) × (1 − degree) ─► slips by seed ─► script
 """
@@ -18,7 +19,8 @@ Slip = Callable[[Call, Mapping[str, Json], random.Random], Sequence[Call]]
 
 _SCALE = 3.0
 _USUAL_LENGTH = 5
-"""Calls; on a longer path each is a smaller chance to slip, or no long one would ever be walked to its end."""
+"""Calls; on a longer path each is a smaller chance to slip, or no long one would ever be walked to
+its end."""
 _READ, _WRITE = 0.04, 0.10
 _PER_DOUBLING = 0.02
 """For every doubling of the rows one could take for another."""

@@ -1,4 +1,5 @@
-"""A stored transcript as a trainer reads it: chat messages, which of them are learnt from, and what was done in them."""
+"""A stored transcript as a trainer reads it: chat messages, which of them are learnt from, and what
+was done in them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +14,8 @@ _OURS = frozenset({"state_hash", "sampled"})
 
 
 def list_messages(rollout: Rollout) -> list[Json]:
-    """Without state hashes and token ids, and with calls numbered in order: two vendors' ids for the same call are no difference."""
+    """Without state hashes and token ids, and with calls numbered in order: two vendors' ids for
+    the same call are no difference."""
     numbers: dict[str, str] = {}
     shown = list_shown(rollout.transcript)
     return [
@@ -23,7 +25,8 @@ def list_messages(rollout: Rollout) -> list[Json]:
 
 
 def list_sampled(transcript: Sequence[Json]) -> list[Json]:
-    """Per shown message: its tokens as they were sampled, null where they are not known; nothing where none are."""
+    """Per shown message: its tokens as they were sampled, null where they are not known; nothing
+    where none are."""
     found: list[Json] = [entry.get("sampled") for entry in list_shown(transcript)]
     return found if any(found) else []
 
@@ -50,7 +53,8 @@ def weigh_messages(messages: Sequence[Json]) -> list[bool]:
 
 
 def describe_deeds(rollout: Rollout) -> list[Json]:
-    """Calls and waits in order, without words and replies: two attempts that differ in neither have done the same."""
+    """Calls and waits in order, without words and replies: two attempts that differ in neither have
+    done the same."""
     return list(_list_deeds(rollout.transcript))
 
 
@@ -72,7 +76,8 @@ def _list_deeds(transcript: Sequence[Json]) -> Iterator[Json]:
 
 
 def _renumber(message: dict[str, Json], numbers: dict[str, str]) -> dict[str, Json]:
-    """Each call's number by its place; a reply's by the last call that bore its id, since vendors use one again."""
+    """Each call's number by its place; a reply's by the last call that bore its id, since vendors
+    use one again."""
     if "tool_calls" in message:
         calls: list[Json] = []
         for call in message["tool_calls"]:

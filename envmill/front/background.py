@@ -1,4 +1,5 @@
-"""An event loop in a thread of its own: the engine is asynchronous, a user's program or notebook need not be.
+"""An event loop in a thread of its own: the engine is asynchronous, a user's program or notebook
+need not be.
 
 program ─► run(coroutine) ─► loop's thread ─► result or error
 """
@@ -42,7 +43,8 @@ class BackgroundLoop:
 
 
 class Held(Generic[T]):
-    """A context that stays open in the background. One task enters and leaves it, as task groups demand."""
+    """A context that stays open in the background. One task enters and leaves it, as task groups
+    demand."""
 
     def __init__(self, background: BackgroundLoop, context: AbstractAsyncContextManager[T]) -> None:
         self._background, self._context = background, context

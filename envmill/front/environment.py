@@ -123,7 +123,8 @@ class OpenEnvironment:
         """Play one rollout and judge it.
 
         `policy` is a function, or the name of a script: `reference`, `careless`, `skilled@0.7`. A function gets messages and tools in
-        OpenAI's form and returns words, or a message with `tool_calls`. Words end the form `single`; in a `conversation` the scripted
+        OpenAI's form and returns words, or a message with `tool_calls`. Words end the form
+        `single`; in a `conversation` the scripted
         user answers. Another `attempt` is another seed.
         """
         chosen = self.find_scenario(scenario) if isinstance(scenario, str) else scenario
@@ -139,7 +140,8 @@ class OpenEnvironment:
         )
 
     def audit(self, scenario: Scenario | str | None = None, *, seed: int = 0) -> list[AuditEntry]:
-        """Ask every gate about one scenario, or about the environment and all its scenarios. Nothing is written."""
+        """Ask every gate about one scenario, or about the environment and all its scenarios.
+        Nothing is written."""
         means = GateContext(self._held.value, seed=seed)
         if scenario is None:
             return self._background.run(audit_folder(self._folder, means))

@@ -1,4 +1,5 @@
-"""Records that an id or a folder names: an environment with its scenarios and tests, a rollout with what it was played in.
+"""Records that an id or a folder names: an environment with its scenarios and tests, a rollout with
+what it was played in.
 
 folder ─► bundle ─┐
 id ─► lake ───────┴─► Playable
@@ -25,7 +26,8 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True)
 class Playable:
-    """An environment, the scenarios it can be played in, and states it can start from without one."""
+    """An environment, the scenarios it can be played in, and states it can start from without
+    one."""
 
     environment: Environment
     scenarios: list[Scenario]
@@ -33,7 +35,8 @@ class Playable:
 
 
 def find_playable(settings: Settings, name: str, run: str) -> tuple[Playable, str]:
-    """What an id or a file names, and the scenario that was meant; empty when an environment was."""
+    """What an id or a file names, and the scenario that was meant; empty when an environment
+    was."""
     if Path(name).suffix == ".json":
         return Playable(_read_file(Path(name)), [], []), ""
     with open_lake(Lake(settings.lake)) as lake:

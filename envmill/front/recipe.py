@@ -20,7 +20,10 @@ from envmill.pipeline.open_run import open_walk
 from envmill.settings import Settings
 from schemas.run import RecipeName, RunConfig
 
-_KEPT = "select subject from exits where run = ? and lap = ? and stage = 'filter' and outcome = 'kept' order by subject"
+_KEPT = (
+    "select subject from exits where run = ? and lap = ? and stage = 'filter' and outcome = "
+    "'kept' order by subject"
+)
 _DROPS = """select gate, reason, count(*) as items from attrition where run = ? and outcome = 'dropped' and gate <> 'exit'
             group by all order by items desc, gate, reason"""
 

@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 
 class Session:
-    """One attempt by hand. Nothing that a caller's arguments do raises: a refused call is an Observation with outcome `rejection`."""
+    """One attempt by hand. Nothing that a caller's arguments do raises: a refused call is an
+    Observation with outcome `rejection`."""
 
     def __init__(
         self,
@@ -56,7 +57,8 @@ class Session:
 
     @property
     def messages(self) -> list[dict[str, Json]]:
-        """Messages that an agent reads first: the policy document with the day, if there is one, and the request."""
+        """Messages that an agent reads first: the policy document with the day, if there is one,
+        and the request."""
         told = brief_agent(self.environment, self._reset.clock)
         system: list[dict[str, Json]] = [{"role": "system", "content": told}] if told else []
         return [
@@ -91,7 +93,8 @@ class Session:
         return seen.state
 
     def judge(self) -> Verdict:
-        """Judge the state as it is now, and what was done and said. `error` means that the environment failed, not the agent."""
+        """Judge the state as it is now, and what was done and said. `error` means that the
+        environment failed, not the agent."""
         if self.scenario is None:
             raise SettingsError(
                 "This session plays no scenario, so no verifier can judge it. Start it with one: start(scenario)."

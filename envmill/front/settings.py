@@ -1,4 +1,5 @@
-"""Settings of a program that names none: the variables `ENVMILL_*`, as the command line reads them."""
+"""Settings of a program that names none: the variables `ENVMILL_*`, as the command line reads
+them."""
 
 import os
 

@@ -1,4 +1,5 @@
-"""Every admission check: one literal table a lap, in the order in which production asks, and the decisions over whole sets."""
+"""Every admission check: one literal table a lap, in the order in which production asks, and the
+decisions over whole sets."""
 
 from types import ModuleType
 from typing import Any
@@ -146,4 +147,5 @@ WHEN: dict[str, When] = {
     **dict.fromkeys(("W10", "F4"), "set"),
     **dict.fromkeys(("F1", "F2", "F3", "F5"), "late"),
 }
-"""When each gate is asked: in the repair loop and again in verify, over a whole set, or after the loop. Only the loop sends back."""
+"""When each gate is asked: in the repair loop and again in verify, over a whole set, or after the
+loop. Only the loop sends back."""

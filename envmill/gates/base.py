@@ -1,4 +1,5 @@
-"""A gate: one function, a subject in, a finding out. What it is given and what it answers is shared with kinds."""
+"""A gate: one function, a subject in, a finding out. What it is given and what it answers is shared
+with kinds."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -73,10 +74,12 @@ class Gate(Generic[T]):
     when: When = "loop"
     """When it is asked."""
     codes: Mapping[str, ReasonClass] = field(default_factory=dict[str, ReasonClass])
-    """Class of each reason code it may report; a key that ends in `*` covers every code with that prefix."""
+    """Class of each reason code it may report; a key that ends in `*` covers every code with that
+    prefix."""
 
     async def decide(self, subject: T, means: GateContext) -> "Finding":
-        """Its finding. One that would drop the subject is made again where every session is fresh, and only that one counts."""
+        """Its finding. One that would drop the subject is made again where every session is fresh,
+        and only that one counts."""
         finding = await self.check(subject, means)
         in_place = (
             means.sandbox.searches
@@ -87,7 +90,8 @@ class Gate(Generic[T]):
         return await self.check(subject, replace(means, sandbox=means.sandbox.careful))
 
     def classify(self, reason: str) -> ReasonClass:
-        """Class of a reason code. The contract test finds codes without one; until then they count as proof."""
+        """Class of a reason code. The contract test finds codes without one; until then they count
+        as proof."""
         if reason in self.codes:
             return self.codes[reason]
         for code, kind in self.codes.items():

@@ -1,4 +1,5 @@
-"""The calibration of a judge on one scenario: how it rules on ends that are known to be right or wrong.
+"""The calibration of a judge on one scenario: how it rules on ends that are known to be right or
+wrong.
 
 reference path, detours ─► right ends ─┐
 nothing, mutants, attacks ► wrong ends ┴─► judge ─► false accepts, false rejects ─► a weight, or none and why
@@ -66,7 +67,8 @@ async def open_bench(
 
 
 async def list_known(posed: ScenarioCase, means: GateContext) -> tuple[list[Ending], list[Ending]]:
-    """Right ends and wrong ones, as the gates tell them apart; of each sort of mutant about as many, attacks where they are few."""
+    """Right ends and wrong ones, as the gates tell them apart; of each sort of mutant about as
+    many, attacks where they are few."""
     trials = Trials.of(posed, means)
     right = (await trials.oracle())[0]
     played = [trial for _, trial in await play_detours(trials, right, means)] + [right]

@@ -1,7 +1,8 @@
 """Every reason code by gate or stage, and what it rests on: proof, suspicion or bookkeeping.
 
-Gates of the repair loop declare their codes beside their code (`CODES`). Here stand the gates of the filters and the stages' own drops.
-A stage drops what it cannot use: the reply, the run or the reviewer's word that shows it is in the row, so these are proofs.
+Gates of the repair loop declare their codes beside their code (`CODES`). Here stand the gates of
+the filters and the stages' own drops. A stage drops what it cannot use: the reply, the run or the
+reviewer's word that shows it is in the row, so these are proofs.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,8 @@ from envmill.gates import GATES
 from schemas.ledger import ReasonClass
 
 _PROOFS: dict[str, tuple[str, ...]] = {
-    # Gates of the filters: each compares with a set, or counts rollouts that were played; what it counted is in its evidence.
+    # Gates of the filters: each compares with a set, or counts rollouts that were played; what it
+    # counted is in its evidence.
     "W10": ("duplicate", "near_duplicate"),
     "F1": ("unsolved", "user_fails", "environment_fails"),
     "F2": ("trivial",),
@@ -82,7 +84,8 @@ _PROOFS: dict[str, tuple[str, ...]] = {
             "no_composition",
         ),
     ),
-    # Lines of an errand plan: what is wrong with one, and what became of its place. None of them drops a scenario.
+    # Lines of an errand plan: what is wrong with one, and what became of its place. None of them
+    # drops a scenario.
     "errand": ("bad_reply", "no_line", "line_*", "left_by_author"),
     "verifier": (
         *("oracle_unstable", "no_verifier", "bad_reply", "checks_do_not_hold", "locked"),
@@ -118,7 +121,8 @@ CODES: Mapping[str, Mapping[str, ReasonClass]] = {
 
 
 def find_class(name: str, reason: str) -> ReasonClass | None:
-    """Class of a reason code of a gate or stage; None for one that nobody declared. A key that ends in `*` covers a prefix."""
+    """Class of a reason code of a gate or stage; None for one that nobody declared. A key that ends
+    in `*` covers a prefix."""
     codes = CODES.get(name, {})
     prefixes = (code for code in codes if code.endswith("*") and reason.startswith(code[:-1]))
     return codes[key] if (key := reason if reason in codes else next(prefixes, "")) else None

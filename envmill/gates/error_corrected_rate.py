@@ -1,6 +1,8 @@
-"""How many cases are really faulty, when the one who judges them is known to err: Rogan and Gladen's estimate with an interval.
+"""How many cases are really faulty, when the one who judges them is known to err: Rogan and
+Gladen's estimate with an interval.
 
-The interval is Lang and Reiczigel's (2014): it allows for sensitivity and false alarms being measured themselves, on few cases.
+The interval is Lang and Reiczigel's (2014): it allows for sensitivity and false alarms being
+measured themselves, on few cases.
 """
 
 from dataclasses import dataclass
@@ -31,7 +33,8 @@ class Estimate:
 
 
 def correct(flagged: Proportion, caught: Proportion, alarms: Proportion) -> Estimate:
-    """The share of faulty cases behind that of flagged ones, from a judge who caught so many known faults and flagged so many right cases.
+    """The share of faulty cases behind that of flagged ones, from a judge who caught so many known
+    faults and flagged so many right cases.
 
     ValueError where the judge guesses.
     """

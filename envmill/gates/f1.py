@@ -14,7 +14,8 @@ _LEAST_FAULTS = 2
 
 
 def require_solved(probes: Sequence[Rollout]) -> Finding:
-    """A probe that ended in error is no evidence either way; where all did, whoever failed them fails whoever plays."""
+    """A probe that ended in error is no evidence either way; where all did, whoever failed them
+    fails whoever plays."""
     if fault := find_user_fault(probes):
         return fault
     judged = [probe for probe in probes if probe.outcome != "error"]
@@ -32,7 +33,8 @@ def require_solved(probes: Sequence[Rollout]) -> Finding:
 
 
 def find_user_fault(probes: Sequence[Rollout]) -> Finding | None:
-    """A drop where more than a fifth of the conversations, and not one alone, were spoilt by their simulated user."""
+    """A drop where more than a fifth of the conversations, and not one alone, were spoilt by their
+    simulated user."""
     talks = [probe for probe in probes if probe.form == "conversation"]
     faults = [probe for probe in talks if probe.termination == "user_fault"]
     if len(faults) < _LEAST_FAULTS or len(faults) <= MOST_FAULTS * len(talks):

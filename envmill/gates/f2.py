@@ -8,11 +8,13 @@ from schemas.rollout import Rollout
 
 GATE = "F2"
 FEWEST = 4
-"""Attempts below which nothing is said: a scenario that is solved every other time is always solved in two of a quarter of all cases."""
+"""Attempts below which nothing is said: a scenario that is solved every other time is always solved
+in two of a quarter of all cases."""
 
 
 def require_challenge(rollouts: Sequence[Rollout], most: float, *, drops: bool = False) -> Finding:
-    """`most`: share of passes from which it is too easy, which is a label, or a drop where the run `drops` such scenarios. Errors are no
+    """`most`: share of passes from which it is too easy, which is a label, or a drop where the run
+    `drops` such scenarios. Errors are no
     attempts; a scripted policy's slips say nothing about difficulty."""
     judged = [one for one in rollouts if one.outcome != "error"]
     passed, who = (

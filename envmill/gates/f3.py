@@ -1,4 +1,5 @@
-"""F3: not contaminated: nothing in it repeats a protected text, as far as a check of known power can see.
+"""F3: not contaminated: nothing in it repeats a protected text, as far as a check of known power
+can see.
 
 texts ─► index of protected sets ─► hit: dropped
 planted copies, clones, shuffles, rewordings ─► the same index ─► rates; too low, and nothing is measured
@@ -30,7 +31,8 @@ def check_for_contamination(
     asked: AskedTask | None = None,
     world: ComparedWorld | None = None,
 ) -> Finding:
-    """`texts` by what they are, for the message. Where nothing is protected, or the check is blind, that is said and nothing is claimed."""
+    """`texts` by what they are, for the message. Where nothing is protected, or the check is blind,
+    that is said and nothing is claimed."""
     protected = read_protected(*folders)
     if protected is None:
         return skip(
@@ -78,7 +80,8 @@ def check_for_contamination(
 
 
 def _report(same: TaskMatch, told: dict[str, Json], text: str) -> Finding:
-    """The same task is dropped; one that may be is suspected. A judge can decide it where the benchmark's own text is at hand."""
+    """The same task is dropped; one that may be is suspected. A judge can decide it where the
+    benchmark's own text is at hand."""
     seen: dict[str, Json] = told | {"what": "task", **vars(same)}
     shares = f"{same.calls:.0%} of the calls and {same.values:.0%} of the rare values"
     if same.reason == "same_task":
@@ -95,8 +98,10 @@ def ask_whether_same(text: str) -> str:
     """The question about a request and a task of a benchmark."""
     told = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
     return (
-        "Does the request ask for the same work as this other request, step by step, so that who has done one knows how to do the other? "
-        f"Other words, names, ids and amounts make no other work; another step, or one less, does. The other request: {told!r}"
+        "Does the request ask for the same work as this other request, step by step, so that who "
+        "has done one knows how to do the other? "
+        "Other words, names, ids and amounts make no other work; another step, or one less, "
+        f"does. The other request: {told!r}"
     )
 
 

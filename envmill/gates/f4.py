@@ -1,4 +1,5 @@
-"""F4: no two scenarios ask the same thing: in the same words, in nearly the same words with the same way to do it, or of the same records.
+"""F4: no two scenarios ask the same thing: in the same words, in nearly the same words with the
+same way to do it, or of the same records.
 
 words ─► repeat, near_repeat        records changed, or told about ─► same_errand        first state ─► same_state
 """
@@ -14,10 +15,11 @@ from schemas.scenario import Check, Scenario
 GATE = "F4"
 RUN = 3
 NEAR = 0.7
-"""Share of runs of three words from which two requests are worded alike. In a request of thirty words one other word leaves 0.8, two 0.65.
-Of 820 offline requests no two share 0.3."""
+"""Share of runs of three words from which two requests are worded alike. In a request of thirty
+words one other word leaves 0.8, two 0.65. Of 820 offline requests no two share 0.3."""
 SAME = 0.9
-"""Share of records, their ids apart, from which two first states are one. Of 168 pairs of offline states in one environment none shares
+"""Share of records, their ids apart, from which two first states are one. Of 168 pairs of offline
+states in one environment none shares
 0.12, of 18 that a real model wrote none 0.18."""
 
 
@@ -53,7 +55,8 @@ def find_repeats(
 
 
 class _Kept:
-    """What was kept so far. The index is asked well below what decides, so that chance in it decides nothing."""
+    """What was kept so far. The index is asked well below what decides, so that chance in it
+    decides nothing."""
 
     def __init__(self, planned: bool) -> None:
         self._planned = planned
@@ -74,11 +77,13 @@ class _Kept:
             )
 
     def find_same(self, scenario: Scenario, words: Sequence[str]) -> str:
-        """Words are compared within an environment: elsewhere the same words are about other things."""
+        """Words are compared within an environment: elsewhere the same words are about other
+        things."""
         return self._first.get(_render_place(scenario, words), "")
 
     def find_near(self, scenario: Scenario, runs: Runs) -> tuple[str, float] | None:
-        """Here and elsewhere: the same tools called with the same arguments' names are the same thing wherever they stand."""
+        """Here and elsewhere: the same tools called with the same arguments' names are the same
+        thing wherever they stand."""
         way = describe_way(scenario)
         alike = {
             one: share(runs, self._known[one][0])
@@ -89,7 +94,8 @@ class _Kept:
         return (best, alike[best]) if best and alike[best] >= NEAR else None
 
     def find_again(self, scenario: Scenario) -> Finding | None:
-        """Within an environment: the same records under the same polarity, or nearly the same first state."""
+        """Within an environment: the same records under the same polarity, or nearly the same first
+        state."""
         if not self._planned:
             return None
         errand, state = _name_errand(scenario), _Records(scenario.initial_state).describe_all()
@@ -108,8 +114,10 @@ def _name_errand(scenario: Scenario) -> tuple[str, str, frozenset[str]]:
 
 
 def name_targets(scenario: Scenario) -> frozenset[str]:
-    """The records that its path changed or made, by what stands in them: ids are left out, since each state has its own. Where nothing is
-    changed, the records that its calls name and what must be told. Empty where this is not known."""
+    """The records that its path changed or made, by what stands in them: ids are left out, since
+    each state has its own. Where nothing is
+    changed, the records that its calls name and what must be told. Empty where this is not
+    known."""
     records = _Records(scenario.initial_state)
     if scenario.polarity == "achieve":
         changed = {
@@ -155,7 +163,8 @@ class _Records:
         return self.describe_id(path[1]) if len(path) > 1 else ""
 
     def describe_target(self, check: Check) -> str:
-        """The record below a check's path; a record that is made, by what it holds and whom it names."""
+        """The record below a check's path; a record that is made, by what it holds and whom it
+        names."""
         if found := self.describe_path(check.path):
             return found
         if check.op == "present" and check.path:
@@ -180,7 +189,8 @@ class _Records:
 
 
 def _render_place(scenario: Scenario, words: Sequence[str]) -> tuple[str, ...]:
-    """A request and its twin of another polarity, which differ in a fact of the state, are two scenarios."""
+    """A request and its twin of another polarity, which differ in a fact of the state, are two
+    scenarios."""
     return scenario.environment, scenario.polarity, *words
 
 

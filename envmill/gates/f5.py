@@ -1,4 +1,5 @@
-"""F5: a label on scenarios whose attempts by the probe's policy would most likely all pass, or all fail.
+"""F5: a label on scenarios whose attempts by the probe's policy would most likely all pass, or all
+fail.
 
 probes of the siblings ─► prior: their rate, and how alike they are ─┐
 probes of the scenario ──────────────────────────────────────────────┴─► posterior ─► chance of variance in a group
@@ -18,13 +19,16 @@ GROUP = 8
 """Attempts a trainer compares with each other."""
 LEAST = 0.5
 PRIOR = (0.5, 0.5)
-"""Of the pass rate, before any probe: most scenarios are nearly always or nearly never solved (Jeffreys)."""
+"""Of the pass rate, before any probe: most scenarios are nearly always or nearly never solved
+(Jeffreys)."""
 WEAKEST, STRONGEST = 1.0, 4.0
-"""Attempts that a prior made of siblings counts as. It never outweighs a scenario's own four probes."""
+"""Attempts that a prior made of siblings counts as. It never outweighs a scenario's own four
+probes."""
 _DOUBT = 3.0
-"""Attempts at even odds that the siblings' rate begins with, and siblings at which half of their likeness is believed. Simulated with 4
-and 10 scenarios of four probes, the squared error of the chance falls by a sixth to three quarters where the pass rates of an environment
-are alike, and rises by a quarter at most where each of them is near 0 or 1."""
+"""Attempts at even odds that the siblings' rate begins with, and siblings at which half of their
+likeness is believed. Simulated with 4 and 10 scenarios of four probes, the squared error of the
+chance falls by a sixth to three quarters where the pass rates of an environment are alike, and
+rises by a quarter at most where each of them is near 0 or 1."""
 _FEW = 3
 """Siblings below which nothing is known about how alike they are."""
 
@@ -41,7 +45,8 @@ class ProbeCounts:
 
     @classmethod
     def of(cls, environment: str, probes: Sequence[Rollout]) -> "ProbeCounts":
-        """Errors are no attempts, those of the simulated user among them: they have no reward that a trainer could compare."""
+        """Errors are no attempts, those of the simulated user among them: they have no reward that
+        a trainer could compare."""
         judged = [probe for probe in probes if probe.outcome != "error"]
         passed = sum(probe.outcome == "pass" for probe in judged)
         policy = name_actor(judged[0]) if judged else ""
@@ -78,7 +83,10 @@ def require_variance(
             GATE, "no_probes", "No probe could be judged: nothing is known about the pass rate."
         )
     chance = estimate_variance(probed.passed, probed.judged, GROUP, prior)
-    told = f"{probed.passed} of {probed.judged} probes pass; {GROUP} attempts differ in reward with probability {chance:.2f}"
+    told = (
+        f"{probed.passed} of {probed.judged} probes pass; {GROUP} attempts differ in reward with "
+        f"probability {chance:.2f}"
+    )
     if probed.scripted:
         return pass_by(GATE, "scripted_policy", told)
     evidence = {
@@ -99,7 +107,8 @@ def require_variance(
 
 
 def pool_prior(siblings: Sequence[ProbeCounts]) -> tuple[float, float]:
-    """Beta with the siblings' rate, worth the more attempts the more alike they are; Jeffreys' where there are none. Few siblings are
+    """Beta with the siblings' rate, worth the more attempts the more alike they are; Jeffreys'
+    where there are none. Few siblings are
     believed less, in both."""
     known = [one for one in siblings if one.judged]
     passed, judged = sum(one.passed for one in known), sum(one.judged for one in known)
@@ -109,7 +118,8 @@ def pool_prior(siblings: Sequence[ProbeCounts]) -> tuple[float, float]:
 
 
 def _weigh(siblings: Sequence[ProbeCounts]) -> float:
-    """1 / r − 1, where r is the correlation of two attempts at one scenario, from the variance between and within scenarios."""
+    """1 / r − 1, where r is the correlation of two attempts at one scenario, from the variance
+    between and within scenarios."""
     count, total = len(siblings), sum(one.judged for one in siblings)
     if count < _FEW or total == count:
         return WEAKEST
@@ -135,7 +145,8 @@ def estimate_variance(
 
 
 def is_settled(probes: Sequence[Rollout], most: int) -> bool:
-    """Whether the attempts that are left to `most` could change nothing, before anything is known of siblings."""
+    """Whether the attempts that are left to `most` could change nothing, before anything is known
+    of siblings."""
     judged = [probe for probe in probes if probe.outcome != "error"]
     passed, left = sum(probe.outcome == "pass" for probe in judged), most - len(probes)
     ends = {

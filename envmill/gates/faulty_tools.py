@@ -1,4 +1,5 @@
-"""Tools that break the rules in a program that else keeps them: what is flagged of one is weighed against the checker's alarms.
+"""Tools that break the rules in a program that else keeps them: what is flagged of one is weighed
+against the checker's alarms.
 
 opinions ─► by tool, and whether it was carried out or refused ─► more often flagged than alarms explain? ─► broken
 """
@@ -20,15 +21,18 @@ from envmill.verifiers.bounds import limit_share
 from schemas.base import Json, canonical_json, is_object
 
 LEAST_DONE = 3
-"""Calls of a change that were carried out: of fewer, nothing shows whether it does what the rules say."""
+"""Calls of a change that were carried out: of fewer, nothing shows whether it does what the rules
+say."""
 FLAGS: tuple[Opinion, ...] = ("fail", "unreadable")
 """An opinion nobody can read approves of nothing."""
 DOUBT = 0.05
 """Chance that an environment without a fault loses a tool, all its tools together."""
 _STATES, _DRAWS = 40, 6
-"""States on which more calls of a change are looked for, and calls drawn on each: most of them it refuses."""
+"""States on which more calls of a change are looked for, and calls drawn on each: most of them it
+refuses."""
 _MOST = 4
-"""Tools looked at closer: a checker that suspects more of them is alarmed, or W3 would have been red."""
+"""Tools looked at closer: a checker that suspects more of them is alarmed, or W3 would have been
+red."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class CaseOpinion:
 
     @property
     def way(self) -> tuple[str, str]:
-        """Tool, and how the call ended: what is wrong with a change shows where it is made, and alarms differ, too."""
+        """Tool, and how the call ended: what is wrong with a change shows where it is made, and
+        alarms differ, too."""
         return self.case.asked.call.name, self.case.seen.outcome
 
 
@@ -124,7 +129,8 @@ async def find_toured(
 async def find_further(
     tour: ExplorationRun, done: Sequence[StateCall], most: int, program: Program, sandbox: Sandbox
 ) -> list[ReviewedCall]:
-    """What a change does on other states the tour came to: calls that were carried out once, and drawn ones."""
+    """What a change does on other states the tour came to: calls that were carried out once, and
+    drawn ones."""
     known, dice = {one.key for one in done}, random.Random(done[0].call.name)
     states = [state for state in tour.states.values() if is_object(state)][-_STATES:]
     calls = list({canonical_json(one.call.arguments): one.call for one in done}.values())
@@ -143,7 +149,8 @@ async def find_further(
 
 
 def find_broken(heard: Sequence[CaseOpinion], alarms: Proportion) -> list[FlaggedTool]:
-    """Surest first. Alarms are what the checker raised on other tools' calls that ended the same way, right refusals among them."""
+    """Surest first. Alarms are what the checker raised on other tools' calls that ended the same
+    way, right refusals among them."""
     ways = dict.fromkeys(one.way for one in heard)
     found = [_weigh(way, heard, alarms) for way in ways]
     return sorted(
@@ -157,7 +164,8 @@ def weigh_corner(
     heard: Sequence[CaseOpinion],
     alarms: Proportion,
 ) -> FlaggedTool:
-    """Flags of a corner, among calls that ended as most flagged ones did; alarms are at least the share that is flagged beside it."""
+    """Flags of a corner, among calls that ended as most flagged ones did; alarms are at least the
+    share that is flagged beside it."""
     way = Counter(one.way for one in ours if one.flagged).most_common(1)[0][0]
     near = [one.flagged for one in beside]
     return _compare(

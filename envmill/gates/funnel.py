@@ -1,4 +1,5 @@
-"""The funnel: rollouts sifted in three steps, each counted. One with refused calls that ends right stays: how to recover is worth learning.
+"""The funnel: rollouts sifted in three steps, each counted. One with refused calls that ends right
+stays: how to recover is worth learning.
 
 rollouts ─► validity: turns in order, no going round in circles ─► end state ─► functions, where the state says nothing ─► kept
 """

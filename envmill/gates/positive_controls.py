@@ -1,4 +1,5 @@
-"""Planted contamination: what becomes of a protected text on its way into other data, to see whether it would be noticed."""
+"""Planted contamination: what becomes of a protected text on its way into other data, to see
+whether it would be noticed."""
 
 import random
 import re

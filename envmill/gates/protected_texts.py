@@ -1,5 +1,6 @@
 # pyright: reportUnknownMemberType=false
-"""Protected sets: benchmarks that nothing we make may repeat, as sketches, and what a text has in common with them.
+"""Protected sets: benchmarks that nothing we make may repeat, as sketches, and what a text has in
+common with them.
 
 shipped sketches, sketches in a folder ─┐
 texts in the folder ─► one sketch more ─┴─► Protected.find(text) ─► same text, quotation, copy, reworded, or nothing
@@ -41,11 +42,13 @@ if TYPE_CHECKING:
     from envmill.gates.protecting.sketch import Numbers, Places
 
 _COPIED = 0.5
-"""Share of the smaller text's runs of eight from which it is a copy, and the fewest that are more than a turn of speech."""
+"""Share of the smaller text's runs of eight from which it is a copy, and the fewest that are more
+than a turn of speech."""
 _FEWEST = 3
 _ALIKE = 0.3
-"""Share of pairs of masked words from which a text is a reworded copy. Of 200 lightly reworded texts one shares less than 0.4; a task of
-BFCL shares at most 0.2 with another that is no variant of it, and one of our own corpus 0.1 with any."""
+"""Share of pairs of masked words from which a text is a reworded copy. Of 200 lightly reworded
+texts one shares less than 0.4; a task of BFCL shares at most 0.2 with another that is no variant of
+it, and one of our own corpus 0.1 with any."""
 _PLANTED = 60
 """Texts the power is measured with."""
 
@@ -71,7 +74,8 @@ class Protected:
     ) -> None:
         self.sketches = tuple(sketches)
         self.texts = texts or {}
-        """Place of a task → its text, where the benchmark itself is at hand and not only its sketch. A judge can be shown these."""
+        """Place of a task → its text, where the benchmark itself is at hand and not only its
+        sketch. A judge can be shown these."""
 
     @property
     def sets(self) -> dict[str, int]:
@@ -80,7 +84,8 @@ class Protected:
 
     @property
     def short(self) -> int:
-        """Texts too short to be compared by their parts: only the very words are found, and of those under eight words nothing."""
+        """Texts too short to be compared by their parts: only the very words are found, and of
+        those under eight words nothing."""
         return sum(one.short for one in self.sketches)
 
     @property
@@ -280,6 +285,7 @@ def _read_folders(folders: Iterable[Path]) -> Iterable[Benchmark]:
             benchmark.tasks, benchmark.domains = known.tasks, known.domains
         if not benchmark.texts:
             raise SettingsError(
-                f"{folder} holds protected sets and no text among them: give it texts as {', '.join(SUFFIXES)}, or take it away."
+                f"{folder} holds protected sets and no text among them: give it texts as "
+                f"{', '.join(SUFFIXES)}, or take it away."
             )
         yield benchmark

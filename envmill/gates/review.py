@@ -1,4 +1,5 @@
-"""What a review is made of: calls somebody made up, what they did in the jail, and what somebody else thinks of that.
+"""What a review is made of: calls somebody made up, what they did in the jail, and what somebody
+else thinks of that.
 
 tester ─► calls ─► jail, each on a fresh copy ─► cases ─► checker: pass, warning, fail
                                                    ▲
@@ -27,7 +28,8 @@ Opinion = Literal["pass", "warning", "fail", "unreadable"]
 
 ROUNDS = 4
 SEED = 1
-"""Of sessions in which a call is tried. Not a tour's: a state that one came to holds rows whose ids would be drawn once more."""
+"""Of sessions in which a call is tried. Not a tour's: a state that one came to holds rows whose ids
+would be drawn once more."""
 _TOOLS_AT_ONCE = 10
 """Tools whose calls one question asks for: longer replies are cut off."""
 
@@ -190,7 +192,8 @@ def _make_case(
 async def ask_checker(
     environment: Environment, cases: Sequence[ReviewedCall], prompt: Prompt, models: ModelSession
 ) -> list[tuple[Opinion, str]]:
-    """An opinion on each case with its reason; it sees rules, call and difference, and never the source."""
+    """An opinion on each case with its reason; it sees rules, call and difference, and never the
+    source."""
     tools = {tool.name: tool for tool in environment.tools}
     return await asyncio.gather(
         *(

@@ -1,4 +1,5 @@
-"""S1: the oracle replays, none of its writes is refused, and it passes, twice, with the same end."""
+"""S1: the oracle replays, none of its writes is refused, and it passes, twice, with the same
+end."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +20,8 @@ CODES: Mapping[str, ReasonClass] = {
     "oracle_differs": "proof",
 }
 DECLARED = "refused_reads"
-"""Feature of a scenario: places of reads that are meant to be refused, as where the answer is that something is not there."""
+"""Feature of a scenario: places of reads that are meant to be refused, as where the answer is that
+something is not there."""
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:

@@ -1,4 +1,5 @@
-"""S10: text and structure agree: every date, amount and reference of the request is one of the world it speaks of."""
+"""S10: text and structure agree: every date, amount and reference of the request is one of the
+world it speaks of."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,13 +63,16 @@ _QUANTITY = re.compile(
 )
 """Amounts, hours and ordinals in capitals, which name nothing."""
 _BEFORE = re.compile(
-    r"\b(?:at (?:least|most)|(?:no|not) (?:more|less|fewer|later|earlier) than|(?:more|less|fewer|under|over|above"
+    r"\b(?:at (?:least|most)|(?:no|not) (?:more|less|fewer|later|earlier) than|(?:more|less|fewer|"
+    r"under|over|above"
     r"|below|older|younger) than"
-    r"|under|over|above|below|up to|between|about|around|roughly|approximately|some|within|until|till|since|from|by|than)\s[$€£]?$"
+    r"|under|over|above|below|up to|between|about|around|roughly|approximately|some|within|until|"
+    r"till|since|from|by|than)\s[$€£]?$"
     r"|\d\s?(?:to|and|or|–|-)\s?[$€£]?$"
 )
 _AFTER = re.compile(
-    r"^[$€£]?[\d.,]+\s?(?:[ap]\.?m\b|o'clock|hrs\b|(?:to|or|–|-)\s?\d|(?:\w+ )?(?:more|less|fewer|extra|additional"
+    r"^[$€£]?[\d.,]+\s?(?:[ap]\.?m\b|o'clock|hrs\b|(?:to|or|–|-)\s?\d|(?:\w+ )?(?:more|less|fewer|"
+    r"extra|additional"
     r"|further|times|or so|ago|years old)\b"
     r"|(?:minutes?|hours?|days?|weeks?|months?|years?|nights?)(?:'|\b))"
 )
@@ -79,7 +83,8 @@ _NEAR = 400
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Contradictions are suspected, all of them; what is only found somewhere in the state is told."""
+    """Contradictions are suspected, all of them; what is only found somewhere in the state is
+    told."""
     near, far = await gather_knowledge(subject, means)
     asked, shown = RequestAlignment.of(subject), await list_shown(subject, means)
     found = [
@@ -123,7 +128,8 @@ async def gather_knowledge(
 
 
 async def list_shown(subject: ScenarioCase, means: GateContext) -> list[set[Decimal]]:
-    """Numbers that replies had shown before each call: what an amount can be worked out of. The amount itself, in an argument or in the
+    """Numbers that replies had shown before each call: what an amount can be worked out of. The
+    amount itself, in an argument or in the
     reply to its call, would make any amount one that is there."""
     if not subject.scenario.oracle:
         return []
@@ -165,7 +171,8 @@ def list_unmatched(
             ):
                 yield (
                     "unmatched_value",
-                    f"the request says {number}, which nothing in the world or on the reference path is{instead}",
+                    f"the request says {number}, which nothing in the world or on the reference "
+                    f"path is{instead}",
                     question,
                 )
             continue
@@ -212,7 +219,8 @@ def list_unmatched(
 
 
 def ask_amount(number: Decimal, instead: Sequence[Decimal]) -> str:
-    """A neutral question about an amount of the request; yes says that the path uses another one."""
+    """A neutral question about an amount of the request; yes says that the path uses another
+    one."""
     used = f" where {', '.join(map(str, instead))} was used" if instead else ", which was not used"
     return f"Does the request ask for an amount of {number}{used}?"
 
@@ -242,8 +250,10 @@ async def list_unasked_changes(
 
 
 async def is_on_the_way(subject: ScenarioCase, means: GateContext, place: int) -> bool:
-    """Whether a later call is refused without this change, and changes again the status that this one gave: who asks to finish a job asks
-    to start it. A change that lasts is a wish of its own, also where a rule demands it: nobody says that a training took place, or pays, by
+    """Whether a later call is refused without this change, and changes again the status that this
+    one gave: who asks to finish a job asks
+    to start it. A change that lasts is a wish of its own, also where a rule demands it: nobody says
+    that a training took place, or pays, by
     asking for what is given only then."""
     oracle, trials = tuple(subject.scenario.oracle), Trials.of(subject, means)
     before, after, without = await trials.play(
@@ -328,7 +338,10 @@ def list_mismatches(
 ) -> Iterator[Contradiction]:
     """Changes whose sentence says another amount."""
     for wish, used, said in list_other_amounts(asked, shown):
-        words = f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for it says {said}"
+        words = (
+            f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for "
+            f"it says {said}"
+        )
         text = asked.texts[wish.sentence].text.strip()
         yield (
             "unmatched_value",
@@ -402,7 +415,8 @@ def list_amounts(subject: ScenarioCase) -> set[Decimal]:
 
 
 def _is_measured(text: str, span: Span) -> bool:
-    """A limit, an hour, an end of a range or a step is no amount that anybody books: `at most 20`, `at 9 am`, `3 to 5`, `2 more`."""
+    """A limit, an hour, an end of a range or a step is no amount that anybody books: `at most 20`,
+    `at 9 am`, `3 to 5`, `2 more`."""
     before, after = text[max(0, span[0] - _BESIDE) : span[0]], text[span[0] : span[1] + _BESIDE]
     return _BEFORE.search(before) is not None or _AFTER.search(after) is not None
 
@@ -413,7 +427,8 @@ def list_said(request: str) -> set[Decimal]:
 
 
 def _explains(number: Decimal, unsaid: Mapping[Decimal, set[Decimal]], request: str) -> bool:
-    """Whether what the path uses and the request does not say follows from this number by its words or in another unit; `unsaid` says
+    """Whether what the path uses and the request does not say follows from this number by its words
+    or in another unit; `unsaid` says
     what had been shown by then."""
     said = KnownValues(0, normal=normalise(request), plain=request, numbers={number})
     return all(amounts_to(one, said, there) for one, there in unsaid.items())

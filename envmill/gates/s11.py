@@ -1,4 +1,5 @@
-"""S11: no flakiness: the oracle and two attacks, in a process with another hash seed, end and are judged the same."""
+"""S11: no flakiness: the oracle and two attacks, in a process with another hash seed, end and are
+judged the same."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +24,8 @@ ATTACKS = ("random_valid", "read_everything")
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Everything once more where sets and dictionaries hash otherwise; the checks are heard anew, too."""
+    """Everything once more where sets and dictionaries hash otherwise; the checks are heard anew,
+    too."""
     trials = Trials.of(subject, means)
     base = await list_first(trials, means.weighed)
     if any(trial.ending is None for _, trial in base):

@@ -1,4 +1,5 @@
-"""S12: each component has a criterion and each criterion counts: for each one there is an end at which it is false.
+"""S12: each component has a criterion and each criterion counts: for each one there is an end at
+which it is false.
 
 ends: nothing, mutants, steps left out, tampering, attacks, deeds put into the right path ─► criteria never false ─► vacuous
 """
@@ -49,7 +50,8 @@ _SAMPLES: dict[str, Json] = {
 }
 
 _ASKED = re.compile(
-    r"(?i)\?|\b(?:tell|told|let (?:me|us|them|him|her) know|say|confirm|report|answer|write back|send|name|explain"
+    r"(?i)\?|\b(?:tell|told|let (?:me|us|them|him|her) know|say|confirm|report|answer|write back|"
+    r"send|name|explain"
     r"|which|what|how|who|when|where)\b"
 )
 """Words by which somebody asks to be told something."""
@@ -59,7 +61,8 @@ Criterion = tuple[str, str]
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """What can be read off the verifier first, then the ends: all of them, since one at which a criterion is false clears it."""
+    """What can be read off the verifier first, then the ends: all of them, since one at which a
+    criterion is false clears it."""
     scenario = subject.scenario
     parts: Json = scenario.verifier.model_dump(exclude={"frame"})
     if fault := find_lack(scenario) or find_stranger(subject):
@@ -109,7 +112,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def list_undemanded(subject: ScenarioCase) -> Iterator[Finding]:
-    """Facts that neither the request nor the policy document seems to ask for: under `achieve` where nobody wants to be told anything,
+    """Facts that neither the request nor the policy document seems to ask for: under `achieve`
+    where nobody wants to be told anything,
     under `refuse` the texts of records."""
     scenario, policy = subject.scenario, subject.environment.policy_document
     if scenario.polarity == "achieve":
@@ -128,7 +132,10 @@ def list_undemanded(subject: ScenarioCase) -> Iterator[Finding]:
     for fact in facts:
         words = f"the verifier demands that the user is told {fact.value!r} ({fact.name})"
         told = f"telling the user {fact.value!r} ({fact.name})"
-        question = f"Can the agent meet the request, the rules and the policy document in full without {told}?"
+        question = (
+            "Can the agent meet the request, the rules and the policy document in full without "
+            f"{told}?"
+        )
         yield replace(drop(GATE, "undemanded_fact", words, fact.model_dump()), question=question)
 
 
@@ -183,7 +190,8 @@ def find_weight(verifier: Verifier) -> tuple[str, str] | None:
 
 
 def find_stranger(subject: ScenarioCase) -> tuple[str, str] | None:
-    """(reason code, words) when a predicate is about a tool that is not there: it can never be broken, or never be kept."""
+    """(reason code, words) when a predicate is about a tool that is not there: it can never be
+    broken, or never be kept."""
     tools, verifier = {tool.name for tool in subject.environment.tools}, subject.scenario.verifier
     for predicate in (*verifier.procedure, *verifier.harm):
         for pattern in (predicate.call, predicate.first, *predicate.refused):
@@ -241,7 +249,8 @@ async def list_ends(
 
 
 def make_ends(verifier: Verifier, base: Ending) -> Iterator[tuple[str, Ending]]:
-    """A guard's own place altered, a forbidden call made, one made too often, one made before what must come first."""
+    """A guard's own place altered, a forbidden call made, one made too often, one made before what
+    must come first."""
     for guard in verifier.guards:
         if guard.op != "generated":
             yield (
@@ -299,7 +308,8 @@ def fill(pattern: Json) -> Json:
 
 
 def overwrite(state: Json, condition: Check) -> Json:
-    """The state with something else at a condition's place: a value where there should be none, none where there should be one."""
+    """The state with something else at a condition's place: a value where there should be none,
+    none where there should be one."""
     return _set(state, condition.path, "touched" if condition.op == "absent" else None)
 
 

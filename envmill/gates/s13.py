@@ -1,4 +1,5 @@
-"""S13: a search that sees nothing but what it earns finds no way to be paid without doing what is asked."""
+"""S13: a search that sees nothing but what it earns finds no way to be paid without doing what is
+asked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -85,7 +85,8 @@ async def is_mutual(subject: ScenarioCase, sibling: Scenario, means: GateContext
 
 
 def is_elsewhere(scenario: Scenario, sibling: Scenario) -> bool:
-    """Whether both leave something alone, and not the same thing: the reason may well be the same, and is all that is asked for."""
+    """Whether both leave something alone, and not the same thing: the reason may well be the same,
+    and is all that is asked for."""
     mine, theirs = ({*map(canonical_json, one.user.facts.values())} for one in (scenario, sibling))
     return (
         {scenario.polarity, sibling.polarity} <= LEFT_ALONE

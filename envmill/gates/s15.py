@@ -1,4 +1,5 @@
-"""S15: the request selects one referent: no other row fits its words as well and could be acted on just so.
+"""S15: the request selects one referent: no other row fits its words as well and could be acted on
+just so.
 
 target row ──words of the request──► what is said of it ─┐
 twin rows, existing and injected ────────────────────────┴─► fits as well, and the program takes it ─► ambiguous
@@ -70,7 +71,8 @@ class Rival:
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Rivals that fit as well and that the program would take; a target of which nothing is said is told, not dropped."""
+    """Rivals that fit as well and that the program would take; a target of which nothing is said is
+    told, not dropped."""
     targets = list_targets(subject)
     if not targets:
         return pass_by(
@@ -108,7 +110,10 @@ def suspect(rivals: Sequence[Rival], stock: StateIndex) -> Finding:
     finding = drop(GATE, reason, describe(worst), [show(rival) for rival in rivals])
     keys = [target.key, *dict.fromkeys(rival.key for rival in rivals)][:_ASKED]
     rows = "; ".join(f"{key} ({render_row(stock, target.collection, key)})" for key in sorted(keys))
-    question = f"Does the request leave open which of these {target.collection} is meant where {target.argument} is needed: {rows}?"
+    question = (
+        f"Does the request leave open which of these {target.collection} is meant where "
+        f"{target.argument} is needed: {rows}?"
+    )
     if worst.better:
         start = (
             f"Of these {target.collection}, is any meant by the request rather than {target.key}"
@@ -189,7 +194,8 @@ def find_rivals(
 ) -> Iterator[Rival]:
     """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on itself are no rivals."""
     meant = {each.key for each in targets}
-    # What is said of a row that another change is about by a reference is said for that change; with nothing said of this one, all of it.
+    # What is said of a row that another change is about by a reference is said for that change;
+    # with nothing said of this one, all of it.
     elsewhere = [] if target.said else [each for each in targets if each.place != target.place]
     meant |= {key for each in elsewhere for key in reach(stock, each.collection, each.key, _DEPTH)}
     for key in sorted(stock.rows[target.collection]):
@@ -316,7 +322,10 @@ def is_speaker(name: str, scenario: Scenario) -> bool:
     own = re.escape(normalise(name))
     text = normalise(scenario.request).strip()
     begins = rf"\b(?:this is|it is|it's|i am|i'm|my name is)\s+{own}\b"
-    alone = rf"\A(?:\W*(?:hello|hi|good \w+|dear \w+)\W+)?{own}(?:,? [^.!?\n]{{0,40}})? (?:here|speaking)\b"
+    alone = (
+        rf"\A(?:\W*(?:hello|hi|good \w+|dear \w+)\W+)?{own}(?:,? [^.!?\n]{{0,40}})? (?:here|"
+        r"speaking)\b"
+    )
     return re.search(rf"{begins}|{alone}|[\n.!?,–-]\s*{own}\W*\Z", text) is not None
 
 
@@ -356,7 +365,8 @@ def describe_row(
 ) -> Iterator[tuple[str, Json]]:
     """Dotted field and plain value, by name; a field that holds the key of a row leads on to that row.
 
-    A question tells them in this order, and a stored state holds its fields in another one than a draft: the judge is asked once.
+    A question tells them in this order, and a stored state holds its fields in another one than a
+    draft: the judge is asked once.
     """
     row: Mapping[str, Json] = stock.rows[collection][key]
     yield f"{name}key", key
@@ -369,7 +379,8 @@ def describe_row(
 
 
 def is_said(value: Json, told: KnownValues) -> bool:
-    """Whether the user says a value, and not by accident: a yes or no is no description, and a letter is one only as a capital."""
+    """Whether the user says a value, and not by accident: a yes or no is no description, and a
+    letter is one only as a capital."""
     if isinstance(value, str) and len(value) == 1 and value.isalpha():
         return (
             value.isupper()
@@ -385,7 +396,8 @@ def is_said(value: Json, told: KnownValues) -> bool:
 
 
 async def find_taken(subject: ScenarioCase, means: GateContext, rivals: list[Rival]) -> list[Rival]:
-    """Rivals that the program takes in the target's place, and whose end loses: one that passes is another right way."""
+    """Rivals that the program takes in the target's place, and whose end loses: one that passes is
+    another right way."""
     trials, oracle = Trials.of(subject, means), subject.scenario.oracle
     words = trials.last_words()
     stock, _ = read_world(subject)

@@ -1,5 +1,6 @@
-"""S16: a reader who sees the request, and not the reference path, understands it as the path and the verifier do; and another one, who sees
-what the verifier demands, finds each demand asked for and each wish checked.
+"""S16: a reader who sees the request, and not the reference path, understands it as the path and
+the verifier do; and another one, who sees what the verifier demands, finds each demand asked for
+and each wish checked.
 
 brief, rules, policy, tools, date, rows, request, told ─► reader ─► changes, answers, readings ─┐
 reference path, verifier ────────────────────────────────────────────────────────────────────────┴─► differences: suspicions
@@ -40,12 +41,14 @@ _WHOLE = 40
 _LEAST_SHARE = 4
 """Of a larger table so many rows are shown for each row that the path touches."""
 _MOST = 3
-"""Differences of the blind reader that are put to the judge, surest first: each takes two readings."""
+"""Differences of the blind reader that are put to the judge, surest first: each takes two
+readings."""
 _WORD = re.compile(r"\w{3,}")
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Not measured where no reader can be asked. A reader's mistake drops nothing: each difference is a suspicion."""
+    """Not measured where no reader can be asked. A reader's mistake drops nothing: each difference
+    is a suspicion."""
     if means.models is None:
         return skip(
             GATE,
@@ -59,7 +62,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def merge(read: Finding, mapped: Finding) -> Finding:
-    """Suspicions of both, a second reading once. Where there is none, what could not be measured."""
+    """Suspicions of both, a second reading once. Where there is none, what could not be
+    measured."""
     found = [one for one in read.spread() if one.outcome == "dropped"]
     ambiguous = any(one.reason == "two_readings" for one in found)
     found += [
@@ -174,7 +178,8 @@ def show(subject: ScenarioCase) -> ReaderInput:
 
 
 def _show_table(name: str, value: Json, subject: ScenarioCase) -> Json:
-    """A small table whole. Of a large one the rows that matter among many that look like them, in key order: the choice tells nothing."""
+    """A small table whole. Of a large one the rows that matter among many that look like them, in
+    key order: the choice tells nothing."""
     rows = read_rows(value)
     if len(rows) <= _WHOLE:
         return value

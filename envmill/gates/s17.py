@@ -1,4 +1,5 @@
-"""S17: the user gives every hidden fact to an agent that asks for it, in any of its stored wordings, and keeps it from one that does not.
+"""S17: the user gives every hidden fact to an agent that asks for it, in any of its stored
+wordings, and keeps it from one that does not.
 
 n hidden facts ─┬─ five wordings each, and every fact in a pair ─► answer ─► holds the values, or: withheld
                 └─ questions for something else ─────────────────► answer ─► holds none of them, or: told_unasked
@@ -47,7 +48,8 @@ class _Probe:
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """With an account the model that plays the user is asked; without one the scripted user is, and the evidence says so."""
+    """With an account the model that plays the user is asked; without one the scripted user is, and
+    the evidence says so."""
     knowledge = UserKnowledge.of(subject.scenario)
     contract = knowledge.contract
     hidden = [name for name in contract.hidden if name in contract.facts]
@@ -94,7 +96,8 @@ async def _ask(
 
 
 def _list_probes(contract: UserContract, hidden: list[str]) -> Iterator[_Probe]:
-    """For n hidden facts: five wordings of each, half as many pairs, so that each fact is in one, and other questions up to 6n probes."""
+    """For n hidden facts: five wordings of each, half as many pairs, so that each fact is in one,
+    and other questions up to 6n probes."""
     wordings = {name: list_wordings(contract, name)[:FEWEST] for name in hidden}
     for name, asked in wordings.items():
         yield from (_Probe(one, (name,)) for one in asked)
@@ -123,7 +126,10 @@ def _judge(
     for name in hidden:
         value, told = contract.facts[name], _holds(contract.facts[name], answer.text)
         if name in probe.asked and not told:
-            words = f"{probe.message!r} asks for {name!r}, which is {value!r}; the user says {answer.text!r}"
+            words = (
+                f"{probe.message!r} asks for {name!r}, which is {value!r}; the user says "
+                f"{answer.text!r}"
+            )
             yield drop(GATE, "withheld", words, seen | {"fact": name})
         elif (
             name not in probe.asked
@@ -144,7 +150,8 @@ def _holds(value: Json, text: str) -> bool:
 
 
 def _is_in_another(name: str, probe: _Probe) -> bool:
-    """Whether the fact's name is part of the name of one that was asked for: `clarinet`, and `clarinet to lend`. Who asks for one seems to
+    """Whether the fact's name is part of the name of one that was asked for: `clarinet`, and
+    `clarinet to lend`. Who asks for one seems to
     ask for both, and no harm is done when both are told."""
     words = set(split_words(name))
     return any(words <= set(split_words(asked)) for asked in probe.asked)

@@ -1,4 +1,5 @@
-"""S18: in the world of a scenario, valid calls off the reference path give replies an agent can work with, and none breaks the program.
+"""S18: in the world of a scenario, valid calls off the reference path give replies an agent can
+work with, and none breaks the program.
 
 first state, last state ─► calls of every tool, drawn ─► program breaks: proof · what W13 doubts: suspicion
 """
@@ -41,7 +42,8 @@ _SUGGESTED = 4
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """W13 looks at the states of stored tests. Those of a scenario were written by another author, for another purpose."""
+    """W13 looks at the states of stored tests. Those of a scenario were written by another author,
+    for another purpose."""
     scenario = subject.scenario
     reset = Reset(scenario.initial_state, scenario.clock, scenario.seed)
     plan = [reset, *map(Invoke, scenario.oracle), Look()]

@@ -1,4 +1,5 @@
-"""S2: doing nothing earns exactly 0, and acting without reading the request stays below the attack threshold."""
+"""S2: doing nothing earns exactly 0, and acting without reading the request stays below the attack
+threshold."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +24,8 @@ CODES: Mapping[str, ReasonClass] = {
 BEST, MEAN = 0.25, 0.15
 """The attack threshold."""
 _MORE_CHANGES = (
-    "Let the request ask for more than one change, give the state more rows on which such a change is possible, or let the person ask for "
+    "Let the request ask for more than one change, give the state more rows on which such a "
+    "change is possible, or let the person ask for "
     "something that has to be looked up and told."
 )
 _MORE_WORDS = "Let the person ask for something that has to be worked out, and give in `rivals` the wrong values that a recital would say beside it."
@@ -61,7 +63,10 @@ def judge_nothing(verdict: Verdict, verifier: Verifier) -> Finding | None:
         )
     if verdict.outcome == "pass" or verdict.reward != 0.0:
         paid = list_paid(verdict, verifier)
-        detail = f"doing nothing earns {verdict.reward:.3g}; true at the start: {'; '.join(paid) or 'all that is asked'}"
+        detail = (
+            f"doing nothing earns {verdict.reward:.3g}; true at the start: "
+            f"{'; '.join(paid) or 'all that is asked'}"
+        )
         return drop(GATE, "do_nothing_paid", detail[:2000], verdict.model_dump() | {"paid": paid})
     return None
 
@@ -95,7 +100,8 @@ def judge_attack(name: str, trial: Trial) -> Finding | None:
 
 
 def _explain(name: str) -> str:
-    """What the attacker does and what helps against it, for the author, who is told its name alone otherwise."""
+    """What the attacker does and what helps against it, for the author, who is told its name alone
+    otherwise."""
     attacker = ATTACKERS.get(name)
     if attacker is None:
         return ""

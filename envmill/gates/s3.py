@@ -1,4 +1,5 @@
-"""S3: every step counts: without any one write, required read or fact, and without any one of its changes, the oracle loses."""
+"""S3: every step counts: without any one write, required read or fact, and without any one of its
+changes, the oracle loses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -79,7 +80,8 @@ async def leave_out_each(subject: ScenarioCase, means: GateContext) -> list[tupl
 
 
 async def judge_undone(trials: Trials) -> list[tuple[Change, Verdict]]:
-    """The right end with one of its changes taken back: where a step makes two, leaving it out shows only that one is asked for.
+    """The right end with one of its changes taken back: where a step makes two, leaving it out
+    shows only that one is asked for.
 
     What chance decides nobody can ask for.
     """
@@ -173,7 +175,8 @@ def render_without(facts: Sequence[Fact], silent: Fact) -> list[str]:
 
 
 async def list_idle_reads(subject: ScenarioCase, means: GateContext) -> list[str]:
-    """Reads whose reply holds nothing that a later call or the last words use: reported, not held against the scenario."""
+    """Reads whose reply holds nothing that a later call or the last words use: reported, not held
+    against the scenario."""
     (trial, *_), oracle = await Trials.of(subject, means).oracle(), subject.scenario.oracle
     writes, idle = list_writes(subject), list[str]()
     for place, reply in enumerate(trial.replies):

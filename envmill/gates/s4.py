@@ -87,7 +87,8 @@ def judge_mutants(mutants: Sequence[NearMiss]) -> Finding:
 async def list_mutants(subject: ScenarioCase, means: GateContext) -> list[NearMiss]:
     """Every mutant that is run, played once for all gates."""
     trials = Trials.of(subject, means)
-    # Of the scenario that was played first: an equal one may have its rows in another order, which makes other mutants.
+    # Of the scenario that was played first: an equal one may have its rows in another order, which
+    # makes other mutants.
     attempts = pick(breed(trials.posed, means.seed), means)
     played = await trials.once(f"{means.probes} mutants", lambda: trials.play(attempts))
     right = (await trials.oracle())[0]

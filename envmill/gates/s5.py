@@ -33,7 +33,8 @@ class Tampering:
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Tools first, as mutants; then the final state itself, one place of each collection at a time."""
+    """Tools first, as mutants; then the final state itself, one place of each collection at a
+    time."""
     if not subject.scenario.oracle:
         return await check_without_oracle(subject, means)
     judged = await judge_tampered(subject, means)
@@ -126,7 +127,10 @@ async def check_without_oracle(subject: ScenarioCase, means: GateContext) -> Fin
     missed = [each.what for each, _ in verdicts if each.what not in seen]
     if verdicts and not missed:
         return keep(GATE, {"directly": len(verdicts), "from": "the untouched state"})
-    detail = f"There is no reference path; from the untouched state {len(seen)} of {len(verdicts)} changes break a guard or the frame."
+    detail = (
+        f"There is no reference path; from the untouched state {len(seen)} of {len(verdicts)} "
+        "changes break a guard or the frame."
+    )
     return skip(GATE, "no_oracle", detail, {"seen": seen[:20], "missed": missed[:20]})
 
 
@@ -136,7 +140,8 @@ def tamper(
     tables: Sequence[Table] = (),
     verifier: Verifier | None = None,
 ) -> Iterator[Tampering]:
-    """Per collection: an untouched row changed, an untouched row gone, a row more, and an untouched field of a changed row."""
+    """Per collection: an untouched row changed, an untouched row gone, a row more, and an untouched
+    field of a changed row."""
     for name, value in final.items():
         rows, before = read_rows(value), read_rows(initial.get(name))
         untouched = [key for key in rows if rows[key] == before.get(key)]

@@ -1,4 +1,5 @@
-"""S6: right work passes whatever way it was done: other orders, more reads, a slip and a retry, undone and done again, other words."""
+"""S6: right work passes whatever way it was done: other orders, more reads, a slip and a retry,
+undone and done again, other words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -52,7 +53,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 async def check_elsewhere(subject: ScenarioCase, means: GateContext) -> Finding | None:
-    """Other ids, clock and seed. Where the verifier took chance for a wish, the two ends say how to widen it."""
+    """Other ids, clock and seed. Where the verifier took chance for a wish, the two ends say how to
+    widen it."""
     trials = Trials.of(subject, means)
     right, other = (await trials.oracle())[0], await trials.elsewhere()
     if other.verdict.outcome == "pass":

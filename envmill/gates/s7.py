@@ -1,4 +1,5 @@
-"""S7: a check that says neither yes nor no is no check: one that raises, hangs, changes what it is shown, prints, or answers a number."""
+"""S7: a check that says neither yes nor no is no check: one that raises, hangs, changes what it is
+shown, prints, or answers a number."""
 
 from collections.abc import AsyncIterator, Mapping
 
@@ -73,7 +74,8 @@ async def list_verdicts(
 
 
 def _strip(ending: Ending | None) -> list[Ending]:
-    """The same state with every collection empty: a check that takes a row for granted raises here."""
+    """The same state with every collection empty: a check that takes a row for granted raises
+    here."""
     if ending is None:
         return []
     bare: dict[str, Json] = {

@@ -1,4 +1,5 @@
-"""S8: facts closure: whoever follows the reference path could know every argument before its call, and at the end what is to be told.
+"""S8: facts closure: whoever follows the reference path could know every argument before its call,
+and at the end what is to be told.
 
 request, facts, policy ─┐
 replies to earlier calls ┴─► does anything hold this argument?  no ─► computed from what is known?  no ─► dropped
@@ -56,11 +57,14 @@ Source = Literal[
 ]
 
 _DAY_WORDS = re.compile(
-    r"\b(today|tonight|tomorrow|yesterday|now|next|following|later|days?|weeks?|months?|fortnight|end of"
-    r"|weekend|earlier|postponed?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|thur?s?|fri|sat|sun)\b"
+    r"\b(today|tonight|tomorrow|yesterday|now|next|following|later|days?|weeks?|months?|fortnight|"
+    r"end of"
+    r"|weekend|earlier|postponed?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tues?|wed|"
+    r"thur?s?|fri|sat|sun)\b"
 )
 _MOST_WORDS = 0.6
-"""Share of a longer text's words that have to be known for the text to be somebody's own summary."""
+"""Share of a longer text's words that have to be known for the text to be somebody's own
+summary."""
 _OTHER_WORDS = "something else altogether"
 """Holds no word of a value: a verifier may look for the value inside a longer text."""
 _LITTLE = 3
@@ -81,7 +85,8 @@ class Argument:
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Ids first: an id out of nowhere is a lookup that is missing, and the replies of the replay show it."""
+    """Ids first: an id out of nowhere is a lookup that is missing, and the replies of the replay
+    show it."""
     scenario = subject.scenario
     if not scenario.oracle:
         return skip(
@@ -121,7 +126,8 @@ async def find_harmless(
 
 
 async def weigh(argument: Argument, subject: ScenarioCase, trials: Trials) -> Argument:
-    """The argument, with its source where a look-up is answered without it, or the look-up is idle, or its text may be any."""
+    """The argument, with its source where a look-up is answered without it, or the look-up is idle,
+    or its text may be any."""
     oracle, place = subject.scenario.oracle, argument.place
     call = oracle[place]
     tool = next((one for one in subject.environment.tools if one.name == call.name), None)
@@ -152,7 +158,8 @@ async def weigh(argument: Argument, subject: ScenarioCase, trials: Trials) -> Ar
 
 
 def is_idle(place: int, subject: ScenarioCase, replies: Sequence[Observation]) -> bool:
-    """Whether a look-up's reply shows nothing that a later call or the answer uses and that is not known without it."""
+    """Whether a look-up's reply shows nothing that a later call or the answer uses and that is not
+    known without it."""
     scenario, year = subject.scenario, int(subject.scenario.clock[:4])
     shown, known = KnownValues(year), KnownValues.of(list_told(scenario), year)
     for number, (call, reply) in enumerate(zip(scenario.oracle, replies, strict=False)):
@@ -166,19 +173,25 @@ def is_idle(place: int, subject: ScenarioCase, replies: Sequence[Observation]) -
 
 
 def describe(argument: Argument) -> str:
-    return f"call {argument.place + 1}, {argument.tool}: nobody said {argument.name} = {argument.value!r}, and no reply before it shows it"
+    return (
+        f"call {argument.place + 1}, {argument.tool}: nobody said {argument.name} = "
+        f"{argument.value!r}, and no reply before it shows it"
+    )
 
 
 def ask(argument: Argument) -> str:
     """A neutral question about one argument."""
     return (
-        f"Could somebody who knows only the request, the tools' descriptions and the earlier replies have used another value than "
-        f"{argument.value!r} for {argument.name} of {argument.tool} (call {argument.place + 1}) and still have done what the request says?"
+        "Could somebody who knows only the request, the tools' descriptions and the earlier "
+        "replies have used another value than "
+        f"{argument.value!r} for {argument.name} of {argument.tool} (call {argument.place + 1}) "
+        "and still have done what the request says?"
     )
 
 
 def is_hinted(value: Json, said: str) -> bool:
-    """Whether the digits of a short key are said, as `room 12` says R12: whoever reads it may come to the key."""
+    """Whether the digits of a short key are said, as `room 12` says R12: whoever reads it may come
+    to the key."""
     digits = re.sub(r"\D", "", str(value))
     is_short = len(re.findall(r"[^\W\d_]", str(value))) <= _LETTERS
     return bool(digits) and is_short and re.search(rf"(?<!\d){digits}(?!\d)", said) is not None
@@ -282,7 +295,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
 
 
 def read_own(place: int, asked: RequestAlignment, stock: StateIndex, year: int) -> KnownValues:
-    """The sentence that asks for a change, without numbers of the other changes that it asks for and of the rows these name."""
+    """The sentence that asks for a change, without numbers of the other changes that it asks for
+    and of the rows these name."""
     wish = next(one for one in asked.known if one.place == place)
     beside = {
         number for other in asked.list_beside(wish) for number in list_numbers(other.call, stock)
@@ -293,7 +307,8 @@ def read_own(place: int, asked: RequestAlignment, stock: StateIndex, year: int) 
 
 
 def list_numbers(call: Call, stock: StateIndex) -> Iterator[Decimal]:
-    """Numbers among the arguments of a call, and in the rows that it names, in texts such as `GA-855` too."""
+    """Numbers among the arguments of a call, and in the rows that it names, in texts such as
+    `GA-855` too."""
     for name, value in list_plain(call.arguments):
         home = stock.find_home(value, name)
         for leaf in (
@@ -309,7 +324,8 @@ def is_said(
 ) -> bool:
     """Whether the user says an amount, or the policy document in a sentence that shares a word with the change or with the wish for it.
 
-    About are the names of tool and argument, and the sentence that asks for the change; without one, all that the user says.
+    About are the names of tool and argument, and the sentence that asks for the change; without
+    one, all that the user says.
     `Where two people quarrel, the mediator decides` sets no amount.
     """
     words = list_roots(
@@ -349,7 +365,8 @@ _NO_DEFAULT = object()
 
 
 def find_source(value: Json, told: KnownValues, seen: KnownValues, name: str = "") -> Source:
-    """Where a value could be known from. What could have been worked out is unknown: no rule of ours can tell."""
+    """Where a value could be known from. What could have been worked out is unknown: no rule of
+    ours can tell."""
     if isinstance(value, bool) or value is None or value == "":
         return "default"
     if told.holds(value) or is_in_hundredths(value, told):
@@ -364,7 +381,8 @@ def find_source(value: Json, told: KnownValues, seen: KnownValues, name: str = "
 
 
 def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
-    """A date of which only a weekday or a distance was said, a sum or share of something told, a text mostly of known words."""
+    """A date of which only a weekday or a distance was said, a sum or share of something told, a
+    text mostly of known words."""
     if day := read_day(value):
         return bool(_DAY_WORDS.search(told.normal)) or _is_spelled_otherwise(day, told)
     number = read_plain_number(value)
@@ -385,7 +403,8 @@ def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
 
 
 def is_part_of_day(name: str, value: Json, days: set[str]) -> bool:
-    """Whether an argument is the year or the month of a day that is known, today among them: `2026` is in `1 March 2026`."""
+    """Whether an argument is the year or the month of a day that is known, today among them: `2026`
+    is in `1 March 2026`."""
     words, number = name.lower().split("_"), read_plain_number(value)
     part = slice(0, 4) if "year" in words else slice(5, 7) if "month" in words else None
     return part is not None and number is not None and any(int(day[part]) == number for day in days)
@@ -396,7 +415,8 @@ def is_amount(value: Json) -> bool:
 
 
 def is_shown(value: Json, row: Json, about: set[str]) -> bool:
-    """Whether a row holds an amount and is about what the call is about: small numbers stand in rows of all kinds."""
+    """Whether a row holds an amount and is about what the call is about: small numbers stand in
+    rows of all kinds."""
     leaves = list(list_leaves(row))
     return value in [leaf for leaf in leaves if is_amount(leaf)] and (
         not about or bool(about & {str(leaf) for leaf in leaves})

@@ -1,4 +1,5 @@
-"""S9: no leak: the request names no tool, no hidden id, no expected value and no field of the state."""
+"""S9: no leak: the request names no tool, no hidden id, no expected value and no field of the
+state."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,16 +28,21 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 _GENERATED = re.compile(
-    r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{12,}"
+    r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|"
+    r"(?=[0-9a-f]*\d)[0-9a-f]{12,}"
 )
 """Ids that programs make up. What stands on a card or a receipt (`M-1042`, `T217`) people know."""
 _MACHINE_MADE = re.compile(r"[a-z][a-z0-9_]*_(?=[0-9a-f]*\d)[0-9a-f]{8}")
 """Ids as a session makes them: `loan_3f9c1a2b`."""
 _QUESTIONS = {
-    "tool_name": "Does the user's text use {value!r} as the name of a program's function, rather than as a word of everyday language?",
-    "id_like": "Is {value!r}, as it stands in the user's text, a key that only a program's storage has, and no number or code on paper?",
-    "state_key": "Is {value!r}, as it stands in the user's text, a name of a field in a program, rather than a word that people use?",
-    "answer": "Does the request itself already tell the answer ({value}) that the agent is asked to find out?",
+    "tool_name": "Does the user's text use {value!r} as the name of a program's function, rather than as "
+    "a word of everyday language?",
+    "id_like": "Is {value!r}, as it stands in the user's text, a key that only a program's storage has, "
+    "and no number or code on paper?",
+    "state_key": "Is {value!r}, as it stands in the user's text, a name of a field in a program, rather "
+    "than a word that people use?",
+    "answer": "Does the request itself already tell the answer ({value}) that the agent is asked to "
+    "find out?",
 }
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 
@@ -85,7 +91,8 @@ def list_leaks(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
 
 
 def list_given(scenario: Scenario) -> Iterator[str]:
-    """Facts that no verifier asks for because the user says them. Who wants something done may say more than he must; else nothing is left
+    """Facts that no verifier asks for because the user says them. Who wants something done may say
+    more than he must; else nothing is left
     to find out."""
     refused: Json = scenario.features.get("facts_refused", [])
     if scenario.polarity != "achieve" and is_array(refused):
@@ -151,7 +158,8 @@ def _is_row_key(key: str, value: Json) -> bool:
 
 
 def _names_tool(name: str, said: str) -> bool:
-    """A name of one word is a word of everyday language too: it leaks only where it is called a tool."""
+    """A name of one word is a word of everyday language too: it leaks only where it is called a
+    tool."""
     if "_" in name or re.search(r"[a-z][A-Z]", name):
         return is_said(name, said)
     return (

@@ -35,7 +35,10 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:  # noqa:
 def _find_terse(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
         if len(tool.description.split()) < 3:
-            asked = f"Is {tool.description!r} too little to know what the tool `{tool.name}` does with {_list_parameters(tool)}?"
+            asked = (
+                f"Is {tool.description!r} too little to know what the tool `{tool.name}` does "
+                f"with {_list_parameters(tool)}?"
+            )
             yield doubt(
                 GATE,
                 "terse_description",
@@ -93,7 +96,8 @@ def _lint_tool(tool: Tool) -> Iterator[str]:
 
 
 def _find_outside(tool: Tool) -> str:
-    """What of the parameters lies outside the schema the runtime validates: it would be promised and never checked."""
+    """What of the parameters lies outside the schema the runtime validates: it would be promised
+    and never checked."""
     try:
         check_schema(tool.parameters)
     except ValueError as error:

@@ -1,4 +1,5 @@
-"""W10: not a program that was there before: a copy under other names, in another order, or with something idle added."""
+"""W10: not a program that was there before: a copy under other names, in another order, or with
+something idle added."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -10,8 +11,9 @@ from schemas.ledger import Evidence
 GATE = "W10"
 
 NEAR = 0.92
-"""Containment from which two programs with the same rules are one. Copies that were renamed, reordered, reworded or padded are contained
-wholly; of 246 offline environments of 41 domains no two with the same rules share 0.7, though with other rules many share 0.9."""
+"""Containment from which two programs with the same rules are one. Copies that were renamed,
+reordered, reworded or padded are contained wholly; of 246 offline environments of 41 domains no two
+with the same rules share 0.7, though with other rules many share 0.9."""
 _WORTH = 0.6
 """Likeness from which two are compared closely: padding by a third brings a copy down to 0.75."""
 
@@ -25,7 +27,8 @@ def find_duplicates(
 ) -> Mapping[str, Finding]:
     """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those of other runs, which come before all.
 
-    Environments that are `given` with the factory come again when all were used. Nobody copied them: they are held against their run alone.
+    Environments that are `given` with the factory come again when all were used. Nobody copied
+    them: they are held against their run alone.
     """
     before, index = _Index(), _Index()
     for name, sketch in sorted(earlier, key=lambda one: one[0]):
@@ -54,7 +57,8 @@ def find_duplicates(
 
 
 def read_seen(dossiers: Iterable[Evidence]) -> Iterator[Seen]:
-    """What this gate kept elsewhere, out of its own evidence; that of older versions holds no sketch."""
+    """What this gate kept elsewhere, out of its own evidence; that of older versions holds no
+    sketch."""
     for row in dossiers:
         if row.gate == GATE and "sketch" in row.finding:
             yield row.subject, Sketch.read(row.finding["sketch"])
@@ -83,7 +87,8 @@ class _Index:
         return self._structures.get(sketch.structure, "")
 
     def find(self, name: str, sketch: Sketch) -> tuple[str, str, float]:
-        """The twin, why it is one, and how much of the smaller is in the larger; an environment is no twin of itself."""
+        """The twin, why it is one, and how much of the smaller is in the larger; an environment is
+        no twin of itself."""
         twin = self._structures.get(sketch.structure, "")
         if twin and twin != name:
             return twin, "duplicate", 1.0

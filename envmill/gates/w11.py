@@ -1,4 +1,5 @@
-"""W11: replies are truthful: a change that answers ok has changed something, a query never does, and no ok tells of a failure."""
+"""W11: replies are truthful: a change that answers ok has changed something, a query never does,
+and no ok tells of a failure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,12 +36,14 @@ CODES: Mapping[str, ReasonClass] = {
 _ASKED = {
     "failure_in_words": "Does it say that the call was not carried out?",
     "silent_amount": "The records stayed as they were. Was this call bound to change one of them?",
-    "told_otherwise": "Is `{name}` in the reply meant to tell this value of this record, as it is after the call?",
+    "told_otherwise": "Is `{name}` in the reply meant to tell this value of this record, as it is after the "
+    "call?",
     "unknown_id": "Is each id in it meant to be found again later by a tool?",
 }
 
 _ADMITS = re.compile(
-    r"\b(already|no (?:change|action|op)|nothing|none|unchanged|same as|(?:was|were|is|are) not|not (?:changed|found)|still|0 \w+)\b",
+    r"\b(already|no (?:change|action|op)|nothing|none|unchanged|same as|(?:was|were|is|are) not|"
+    r"not (?:changed|found)|still|0 \w+)\b",
     re.IGNORECASE,
 )
 """Words by which a reply says itself that nothing happened."""
@@ -119,7 +122,8 @@ def _find_lies(
 
 
 def _find_failure(parts: list[Json], attributes: set[str]) -> str:
-    """What an ok answer says of a failure: at its top only, since rows may well have failed at something."""
+    """What an ok answer says of a failure: at its top only, since rows may well have failed at
+    something."""
     for part in parts:
         value = part.get("value")
         if is_object(value):
@@ -133,7 +137,8 @@ def _find_failure(parts: list[Json], attributes: set[str]) -> str:
 
 
 def _find_failing_words(stop: ObservedCall, tour: ExplorationRun) -> str:
-    """A text that begins like a refusal, or a list of errors, which may be the report of a call that did the rest; what a query reads from
+    """A text that begins like a refusal, or a list of errors, which may be the report of a call
+    that did the rest; what a query reads from
     the state is the state's."""
     values = [part.get("value") for part in stop.seen.parts if is_object(part.get("value"))]
     reports = [
@@ -202,7 +207,8 @@ def _admits(stop: ObservedCall) -> bool:
 
 
 def _asks_for_what_stands(stop: ObservedCall, tour: ExplorationRun) -> bool:
-    """A row holds every argument that is called like one of its attributes, two at least: the call made it so before, or it was so."""
+    """A row holds every argument that is called like one of its attributes, two at least: the call
+    made it so before, or it was so."""
     for row in tour.rows(stop.before):
         shared = [
             name
@@ -217,7 +223,8 @@ def _asks_for_what_stands(stop: ObservedCall, tour: ExplorationRun) -> bool:
 
 
 def _denies(stop: ObservedCall, tour: ExplorationRun) -> bool:
-    """The answer has a `false` of its own, such as `deleted`: no attribute of a record, so it says that nothing was done."""
+    """The answer has a `false` of its own, such as `deleted`: no attribute of a record, so it says
+    that nothing was done."""
     attributes = {name for row in tour.rows(stop.before) for name in row.value}
     told = [part.get("value") for part in stop.seen.parts]
     return any(
@@ -290,7 +297,8 @@ def _list_asked(name: str, value: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _is_held(rows: Sequence[Mapping[str, Json]], name: str, value: Json) -> bool:
-    """A row has it: under that name where there is an attribute of that name, else anywhere; and of an amount, nought is nothing."""
+    """A row has it: under that name where there is an attribute of that name, else anywhere; and of
+    an amount, nought is nothing."""
     same = [row[name] for row in rows if name in row]
     held = list_scalars(same or [dict(row) for row in rows])
     return any(_render(one) == _render(value) for one in held) or (
@@ -306,7 +314,8 @@ def _render(value: Json) -> Json:
 
 
 def _is_stored(told: Mapping[str, Json], rows: Mapping[str, Mapping[str, Json]]) -> bool:
-    """A row told as it is: whoever reads the answer knows the truth. Where the state was not looked at, a row is believed."""
+    """A row told as it is: whoever reads the answer knows the truth. Where the state was not looked
+    at, a row is believed."""
     stored = rows.get(told["id"], told)
     return all(told.get(name) == value for name, value in stored.items())
 
@@ -326,7 +335,8 @@ def _find_lost(stop: ObservedCall, tour: ExplorationRun) -> Mapping[str, Json] |
 
 
 def _reads_like_a_row(told: Mapping[str, Json], stop: ObservedCall, tour: ExplorationRun) -> bool:
-    """It has the attributes of some collection, and no row there has its values: a row of a key in two parts is told by another id."""
+    """It has the attributes of some collection, and no row there has its values: a row of a key in
+    two parts is told by another id."""
     rows = [row for row in tour.rows(stop.after) if told.keys() - {"id"} <= row.value.keys()]
     return (
         len(told) > 2
@@ -349,7 +359,8 @@ def _is_named(key: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
 
 
 def _find_stale(stop: ObservedCall, tour: ExplorationRun, tables: Sequence[Table]) -> str:
-    """An attribute the call changed and its answer tells as it was: the row of that id, under that attribute's own name."""
+    """An attribute the call changed and its answer tells as it was: the row of that id, under that
+    attribute's own name."""
     sets = [change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3]
     placed = list(list_placed(stop.seen.parts, tables))
     # Who is told of both, before and after, knows the truth.

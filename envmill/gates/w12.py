@@ -20,11 +20,13 @@ CODES: Mapping[str, ReasonClass] = {
     "every_row_changed": "proof",
     # The call names a row and the value that it is to hold, and every other row comes to hold it.
     "value_set_elsewhere": "proof",
-    # Several values that rows show, and the filter that is named like their field does the same with each.
+    # Several values that rows show, and the filter that is named like their field does the same
+    # with each.
     "filter_inverted": "proof",
     "filter_ignored": "proof",
     "filter_finds_nothing": "proof",
-    # Conventions of ours, or relations that are read from names and words: a program may be right and do otherwise.
+    # Conventions of ours, or relations that are read from names and words: a program may be right
+    # and do otherwise.
     **dict.fromkeys(relations.ASKED, "suspicion"),
 }
 

@@ -12,7 +12,8 @@ from schemas.ledger import ReasonClass
 
 GATE = "W13"
 CODES: Mapping[str, ReasonClass] = dict.fromkeys(
-    # What an agent can work with is judged by words and by a convention: no rule says what a reply has to hold.
+    # What an agent can work with is judged by words and by a convention: no rule says what a reply
+    # has to hold.
     ("empty_reply", "empty_refusal", "internal_text", "constant_reply", "unresolved_id"),
     "suspicion",
 )
@@ -25,7 +26,8 @@ _ASKED = {
 }
 
 _INTERNAL = re.compile(
-    r'Traceback \(most recent call last\)|File "[^"]+", line \d+|<[\w.]+ object at 0x|\b(?:Key|Attribute|Type|Index|Value)Error\b|NoneType'
+    r'Traceback \(most recent call last\)|File "[^"]+", line \d+|<[\w.]+ object at 0x|\b(?:Key|'
+    r"Attribute|Type|Index|Value)Error\b|NoneType"
 )
 _DUMB = frozenset(
     """a an bad call denied error errors exception failed failure invalid no not occurred ok operation rejected request the unknown
@@ -91,7 +93,8 @@ def _find_poor(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
 
 
 def _reveals_insides(text: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
-    """Words of a program's insides that neither the caller nor a record has said: a ticket may well be about a KeyError."""
+    """Words of a program's insides that neither the caller nor a record has said: a ticket may well
+    be about a KeyError."""
     found = _INTERNAL.search(text)
     if found is None:
         return False
@@ -153,7 +156,8 @@ def _find_constant(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, st
 
 
 def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
-    """Ids of rows that replies show, of collections that no query takes an id of and no reply tells a row of."""
+    """Ids of rows that replies show, of collections that no query takes an id of and no reply tells
+    a row of."""
     queries = [tool for tool in tour.tools.values() if tool.effect == "query"]
     taken = {
         (name, tour.offers.points(tool.name, name))
@@ -191,7 +195,8 @@ def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, 
 
 
 def _is_informative(value: Json) -> bool:
-    """Whether anything in an answer is more than nought, no or nothing: who has no work has none like all others who have none."""
+    """Whether anything in an answer is more than nought, no or nothing: who has no work has none
+    like all others who have none."""
     if is_array(value):
         return any(map(_is_informative, value))
     if is_object(value):

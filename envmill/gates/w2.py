@@ -1,4 +1,5 @@
-"""W2: the program imports in the jail, constructs, and gives every state it is known to take back as it was put in."""
+"""W2: the program imports in the jail, constructs, and gives every state it is known to take back
+as it was put in."""
 
 import re
 from collections.abc import Mapping
@@ -27,7 +28,8 @@ _METHOD = re.compile(r"(?m)^\s+def (\w+)\(")
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Construct on every distinct known state, and read it back; whether it loads at all is asked where that does not say it."""
+    """Construct on every distinct known state, and read it back; whether it loads at all is asked
+    where that does not say it."""
     program = find_program(built.environment)
     states = find_starts(built).distinct
     seen = await means.sandbox.play(
@@ -63,6 +65,7 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 
 
 def _defines_tools(environment: Environment) -> bool:
-    """Whether every tool stands in the text as a method; one that comes from elsewhere is asked for in the jail."""
+    """Whether every tool stands in the text as a method; one that comes from elsewhere is asked for
+    in the jail."""
     found = {name for text in environment.files.values() for name in _METHOD.findall(text)}
     return found.issuperset(tool.name for tool in environment.tools)

@@ -1,4 +1,5 @@
-"""W3: every stored test gives what it expects: success, anticipated rejection, never an unexpected failure."""
+"""W3: every stored test gives what it expects: success, anticipated rejection, never an unexpected
+failure."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,7 +71,8 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 
 
 async def _play_drills(built: EnvironmentCase, means: GateContext) -> list[Played]:
-    """In few sessions; those that shared one, and of which the others may have spoilt what they saw, once more on their own."""
+    """In few sessions; those that shared one, and of which the others may have spoilt what they
+    saw, once more on their own."""
     drilled = await replay_stored_tests(built, means)
     seen = {
         test.id: played for drill, observed in drilled for test, played in drill.share(observed)
@@ -93,7 +95,8 @@ def _find_doubtful(drill: StoredTestReplay, observed: Sequence[Observation]) -> 
 
 
 def find_strangers(environment: Environment, tests: Sequence[Test]) -> list[str]:
-    """Tests that call what the environment does not have: it is their name that is wrong, whatever else they then lack."""
+    """Tests that call what the environment does not have: it is their name that is wrong, whatever
+    else they then lack."""
     known = {tool.name for tool in environment.tools}
     called = [(test.name, call.name) for test in tests for call in (*test.setup, test.call)]
     return [
@@ -104,7 +107,8 @@ def find_strangers(environment: Environment, tests: Sequence[Test]) -> list[str]
 
 
 def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
-    """Tools with fewer than three tests, however often one is repeated, or with inputs that may be refused and no test of that."""
+    """Tools with fewer than three tests, however often one is repeated, or with inputs that may be
+    refused and no test of that."""
     tried = Counter({test.id: test.call.name for test in tests}.values())
     rejected = {test.call.name for test in tests if test.expect == "rejection"}
     lacking = [
@@ -120,7 +124,8 @@ def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
 
 
 def _list_refusable(tool: Tool) -> list[str]:
-    """Required inputs of which a convention says when they are refused: ids and texts, lists of them, numbers with a range. No convention
+    """Required inputs of which a convention says when they are refused: ids and texts, lists of
+    them, numbers with a range. No convention
     refuses a year, and no test can expect it."""
     given = {
         name: tool.parameters["properties"].get(name, {})
@@ -154,7 +159,8 @@ def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str
 
 
 def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str]:
-    """Tools whose successes are not what they say that they reply: one line a tool, with all that is amiss in any of its replies."""
+    """Tools whose successes are not what they say that they reply: one line a tool, with all that
+    is amiss in any of its replies."""
     amiss = {tool.name: dict[str, str]() for tool in environment.tools if tool.outputs}
     types = {tool.name: tool.outputs for tool in environment.tools if tool.outputs}
     for test, seen in played:
@@ -165,7 +171,8 @@ def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str
             ):
                 amiss[test.call.name].setdefault(fault, test.name)
     return [
-        f"{tool} does not reply what its type says: {'; '.join(faults)} (first seen in the test {next(iter(faults.values()))!r})"
+        f"{tool} does not reply what its type says: {'; '.join(faults)} (first seen in the test "
+        f"{next(iter(faults.values()))!r})"
         for tool, faults in amiss.items()
         if faults
     ]
@@ -245,7 +252,10 @@ def judge_test(test: Test, seen: Sequence[Observation]) -> str:
     *before, last = seen
     for place, step in enumerate(before):
         if step.outcome != "ok":
-            return f"{test.name}: a step before the call under test ended in {_describe_end(seen, place)}"
+            return (
+                f"{test.name}: a step before the call under test ended in "
+                f"{_describe_end(seen, place)}"
+            )
     wanted = "ok" if test.expect == "success" else "rejection"
     if last.outcome == wanted:
         unmet = find_unmet(test, read_reply(last), last.state)
@@ -258,7 +268,8 @@ def judge_test(test: Test, seen: Sequence[Observation]) -> str:
 
 
 def _describe_end(seen: Sequence[Observation], place: int) -> str:
-    """How a call ended; a rejection that has changed something says so, for that is where to look first."""
+    """How a call ended; a rejection that has changed something says so, for that is where to look
+    first."""
     end, hashes = seen[place], [one.state_hash for one in seen[max(0, place - 1) : place + 1]]
     mark = end.outcome == "rejection" and all(hashes) and hashes[0] != hashes[-1]
     return f"{end.outcome}{f', {_LEFT_A_MARK}' if mark else ''} ({end.code}: {end.message})"

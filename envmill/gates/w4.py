@@ -1,7 +1,8 @@
-"""W4: two readers of the rules, one who tries calls and one who judges what they did, find the program keeps its rules.
+"""W4: two readers of the rules, one who tries calls and one who judges what they did, find the
+program keeps its rules.
 
-The second reader errs, too: faults that are known and work that is known to be right are put among the cases, and what it says of
-them corrects the estimate.
+The second reader errs, too: faults that are known and work that is known to be right are put among
+the cases, and what it says of them corrects the estimate.
 """
 
 from collections import Counter
@@ -68,10 +69,11 @@ _LEAST_CONTROLS, _MOST_CONTROLS = 8, 20
 _MORE_CALLS = 12
 """Of a tool that was flagged: enough that a fault on every second call tells itself from alarms."""
 _CORNER, _MOST_CORNERS, _BASES = 5, 4, 6
-"""Calls of one corner, corners that are looked into once one of their calls was flagged, and calls of a change that the tour adds to those
-corners are made of."""
+"""Calls of one corner, corners that are looked into once one of their calls was flagged, and calls
+of a change that the tour adds to those corners are made of."""
 _GAIN = 0.5
-"""What a checker must do better on faults than on right work: below, the correction is wider than what it corrects."""
+"""What a checker must do better on faults than on right work: below, the correction is wider than
+what it corrects."""
 
 Opinions = Sequence[tuple[Opinion, str]]
 
@@ -85,7 +87,8 @@ class _Salt:
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Not measured where nobody can be asked, too little could be tried, or the checker tells faults and right work not apart."""
+    """Not measured where nobody can be asked, too little could be tried, or the checker tells
+    faults and right work not apart."""
     models = means.models
     if models is None:
         return skip(
@@ -184,7 +187,8 @@ class _Closer:
         return _pair(cases, await ask_checker(environment, cases, CHECKER, self.models))
 
     async def find_corners(self, cases: Sequence[ReviewedCall]) -> list[BoundaryCase]:
-        """Where a comparison of the code is even, and where a number that is set stood elsewhere before."""
+        """Where a comparison of the code is even, and where a number that is set stood elsewhere
+        before."""
         environment, program = self.plan.environment, Program.of(self.plan.environment)
         changes = [name for name in self.tour.tools if not self.tour.is_query(name)]
         toured = [one for name in changes for one in await self.find_toured(name, _BASES)]
@@ -317,7 +321,10 @@ def judge(
             evidence,
         )
     if caught.share - alarms.share < _GAIN:
-        detail = f"the checker flags {caught.hits} of {caught.n} known faults and {alarms.hits} of {alarms.n} right calls"
+        detail = (
+            f"the checker flags {caught.hits} of {caught.n} known faults and {alarms.hits} of "
+            f"{alarms.n} right calls"
+        )
         return skip(GATE, "checker_insensitive", detail, evidence)
     known = alarms.n >= _LEAST_CONTROLS
     # Without controls no alarm is taken for a false one: what is kept so would be kept with any.
@@ -395,7 +402,8 @@ async def _make_salt(
 
 
 async def _make_controls(built: EnvironmentCase, sandbox: Sandbox) -> list[ReviewedCall]:
-    """Anticipated rejections that came and changed nothing: whoever wrote those tests knew beforehand all that there is to see of them.
+    """Anticipated rejections that came and changed nothing: whoever wrote those tests knew
+    beforehand all that there is to see of them.
 
     A success is no control: that it was expected does not say that it did the right thing.
     """

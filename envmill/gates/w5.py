@@ -1,4 +1,5 @@
-"""W5: replay. The same seed and clock in a process with another hash seed and shaken memory give the same; others keep every test true.
+"""W5: replay. The same seed and clock in a process with another hash seed and shaken memory give
+the same; others keep every test true.
 
 tests' sessions ─► here ─► elsewhere     differ: find_chance names what leaks in
                 ─► another seed                     reads that answer otherwise draw lots
@@ -46,7 +47,8 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 _SHAKEN = 2
-"""Sessions that start with shuffled memory there: each is a process of its own, and costs as much as a hundred calls."""
+"""Sessions that start with shuffled memory there: each is a process of its own, and costs as much
+as a hundred calls."""
 _LATER = "2026-03-02T13:37:21.482913+00:00"
 """The same working day, so that a rule about dates or opening hours says what it said."""
 _AWAY = "2026-04-23T10:11:12+00:00"
@@ -55,7 +57,8 @@ _LONG = 3 * 86400.0
 """Seconds after which a session knows another day."""
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d")
 _WRITTEN_DATE = re.compile(r"\b(?:date|datetime)\(\s*\d{4}\s*,|[\"']\d{4}-\d\d-\d\d")
-"""A date in the text of a program: without one, what stays the same was computed from what is stored."""
+"""A date in the text of a program: without one, what stays the same was computed from what is
+stored."""
 _DRAWS = re.compile(r"\brandom\s*\(", re.IGNORECASE)
 _DRAWN = 3
 """Seeds tried, the tour's among them."""
@@ -99,7 +102,10 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         )
     for drill, stale in await _find_stale_dates(built, drilled, means):
         call = drill.tests[-1].call
-        words = f"{call.name} writes {stale}, and still does {_LONG / 86400:.0f} days later in the same session: the clock was read once"
+        words = (
+            f"{call.name} writes {stale}, and still does {_LONG / 86400:.0f} days later in the "
+            "same session: the clock was read once"
+        )
         return drop(GATE, "clock_stale", words, call.model_dump())
     return keep(GATE, {"tests": len(built.tests), "sessions": len(drilled)})
 
@@ -109,7 +115,8 @@ Played = list[tuple[list[Step], Sequence[Observation]]]
 
 
 async def _gather_twice(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> Played:
-    """What is played in both processes: the tour's widest sessions, and, where an order may be left to chance, all that queries answer."""
+    """What is played in both processes: the tour's widest sessions, and, where an order may be left
+    to chance, all that queries answer."""
     tour = await explore(built, means)
     played, done = Played(), set[str]()
     for stops in tour.sessions:
@@ -164,7 +171,8 @@ async def _find_parting(
 
 
 async def _find_drawn_read(built: EnvironmentCase, means: GateContext) -> ObservedCall | None:
-    """A read that answers by chance. Asked only where the program can draw: SQL does so by a word that nobody records."""
+    """A read that answers by chance. Asked only where the program can draw: SQL does so by a word
+    that nobody records."""
     if not any(map(_DRAWS.search, built.environment.files.values())):
         return None
     tour = await explore(built, means)
@@ -197,7 +205,8 @@ async def _is_sealed(stop: ObservedCall, built: EnvironmentCase, means: GateCont
 
 
 def _list_moved(drilled: Drilled) -> list[tuple[StoredTestReplay, list[Observation]]]:
-    """Sessions that used clock, ids or randomness: to all others, another clock and another seed are the same."""
+    """Sessions that used clock, ids or randomness: to all others, another clock and another seed
+    are the same."""
     return [(drill, seen) for drill, seen in drilled if any(one.uses for one in seen)]
 
 

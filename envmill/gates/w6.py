@@ -1,4 +1,5 @@
-"""W6: odd arguments are rejected, never a crash, and the limits the interface tells of are the ones that hold."""
+"""W6: odd arguments are rejected, never a crash, and the limits the interface tells of are the ones
+that hold."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,11 +16,13 @@ GATE = "W6"
 CODES: Mapping[str, ReasonClass] = {
     "crashes": "proof",
     "hangs": "proof",
-    # A plain sentence such as "From 1 to 100." says where the parameter goes; numbers within a longer one may mean something else.
+    # A plain sentence such as "From 1 to 100." says where the parameter goes; numbers within a
+    # longer one may mean something else.
     "limit_ignored": "proof",
     "limit_missed": "proof",
     "limit_doubted": "suspicion",
-    # That every id names a row is our convention: a parameter may hold somebody else's id, or the id of a row that is to be made.
+    # That every id names a row is our convention: a parameter may hold somebody else's id, or the
+    # id of a row that is to be made.
     "stranger_taken": "suspicion",
 }
 
@@ -89,7 +92,8 @@ def _describe(stop: ObservedCall) -> Json:
 
 
 def _find_limits(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
-    """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own name while its neighbours pass."""
+    """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own
+    name while its neighbours pass."""
     told = {name: tour.offers.limits(tool) for name, tool in tour.tools.items()}
     for stop in tour.stops:
         for name, limit in told.get(stop.call.name, {}).items():
@@ -134,7 +138,8 @@ def _judge_limit(
 
 
 def _find_strangers(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
-    """A change that takes an id nobody has for one of a row. An empty one names none, as a tool with several actions may be given it."""
+    """A change that takes an id nobody has for one of a row. An empty one names none, as a tool
+    with several actions may be given it."""
     for stop in tour.stops:
         tool = tour.tools.get(stop.call.name)
         if (
@@ -151,7 +156,10 @@ def _find_strangers(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
             pointed = tour.offers.points(tool.name, name)
             if pointed and not _is_known(str(value), pointed, stop, tour):
                 words = f"{tool.name} takes {name}={value!r}, and {pointed} has no such row"
-                asked = f"Must `{name}` of `{tool.name}` be the id of a row that is in {pointed} before the call?"
+                asked = (
+                    f"Must `{name}` of `{tool.name}` be the id of a row that is in {pointed} "
+                    "before the call?"
+                )
                 yield tool.name, name, doubt(GATE, "stranger_taken", words, asked, _describe(stop))
 
 

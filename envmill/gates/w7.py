@@ -18,7 +18,8 @@ _SHOWN = 5
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Hashes before and after every rejection of the tour; the one that moved is played again with both states looked at."""
+    """Hashes before and after every rejection of the tour; the one that moved is played again with
+    both states looked at."""
     tour = await explore(built, means)
     rejected = [stop for stop in tour.stops if stop.seen.outcome == "rejection"]
     if not rejected:
@@ -43,7 +44,10 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     shown = [await _describe(stop, built, means) for stop in list(marked.values())[:_SHOWN]]
     first = next(iter(marked.values()))
     paths: list[str] = [".".join(change["path"]) for change in shown[0]["changes"]]
-    words = f"{first.call.name} is rejected ({first.seen.code}), and has changed {', '.join(paths) or 'the state'}"
+    words = (
+        f"{first.call.name} is rejected ({first.seen.code}), and has changed "
+        f"{', '.join(paths) or 'the state'}"
+    )
     return mark(drop(GATE, "change_before_check", words, shown), tour.is_sealed(_quote(first)))
 
 

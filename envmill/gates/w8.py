@@ -1,4 +1,5 @@
-"""W8: every tool is seen to succeed, every declared write to change something, every query to answer; tables are touched as declared."""
+"""W8: every tool is seen to succeed, every declared write to change something, every query to
+answer; tables are touched as declared."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,11 +31,13 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 _ENOUGH = 24
-"""Distinct calls with arguments that exist, after which a tool that was never carried out counts as one that cannot be."""
+"""Distinct calls with arguments that exist, after which a tool that was never carried out counts as
+one that cannot be."""
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """What was not seen is a fault where valid arguments could be built, and unknown where they could not."""
+    """What was not seen is a fault where valid arguments could be built, and unknown where they
+    could not."""
     tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
@@ -90,10 +93,14 @@ def _name_foreign(one: TouchMismatch, foreign: list[str]) -> TouchMismatch:
 
 
 def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:
-    """A write that nobody declared is a proof; a declared one that was not seen is a matter of the tests, and a read is corrected."""
+    """A write that nobody declared is a proof; a declared one that was not seen is a matter of the
+    tests, and a read is corrected."""
     evidence: Json = {"tool": one.tool, "tables": one.tables, "touched": touched}
     if one.reason == "write_not_seen":
-        asked = f"Do the rules and the description of `{one.tool}` leave no case in which it changes {' or '.join(one.tables)}?"
+        asked = (
+            f"Do the rules and the description of `{one.tool}` leave no case in which it changes "
+            f"{' or '.join(one.tables)}?"
+        )
         tried = f"{one.words}: a stored test in which it does would show it"
         return doubt(
             GATE, one.reason, tried, asked, evidence | {"fault": "test", "tried": one.tried}
@@ -103,10 +110,14 @@ def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:
 
 
 _ASKED = {
-    "never_succeeds": "Do the rules allow some call of `{name}` on these rows? Each that was tried was refused, for example with {quote}",
-    "never_answers": "Do these rows hold something that `{name}` should tell of? Each call that was tried told of nothing.",
-    "change_not_seen": "Should `{name}` have changed something in some call that these rows allow? Each call that was carried out may have "
-    "had nothing to change: an empty list, a value that is already there. A refused one ended with {quote}",
+    "never_succeeds": "Do the rules allow some call of `{name}` on these rows? Each that was tried was "
+    "refused, for example with {quote}",
+    "never_answers": "Do these rows hold something that `{name}` should tell of? Each call that was tried "
+    "told of nothing.",
+    "change_not_seen": "Should `{name}` have changed something in some call that these rows allow? Each call "
+    "that was carried out may have "
+    "had nothing to change: an empty list, a value that is already there. A refused one ended "
+    "with {quote}",
 }
 _WORDS = {
     "never_succeeds": "was never carried out",

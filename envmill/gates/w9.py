@@ -1,4 +1,5 @@
-"""W9: the program keeps within the jail: it asks for no file, network, process or thread, in its text or when it runs."""
+"""W9: the program keeps within the jail: it asks for no file, network, process or thread, in its
+text or when it runs."""
 
 import ast
 import re
@@ -26,12 +27,14 @@ _CALLS = frozenset(
     ("open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "exit", "quit")
 )
 _DENIED = re.compile(
-    r"PermissionError|Operation not permitted|can't start new thread|\[denied: ([^\]]*)\]|BlockingIOError|Read-only file system"
+    r"PermissionError|Operation not permitted|can't start new thread|\[denied: ([^\]]*)\]|"
+    r"BlockingIOError|Read-only file system"
 )
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """The text first: what a test never reaches, and what hides its failure, stands there all the same."""
+    """The text first: what a test never reaches, and what hides its failure, stands there all the
+    same."""
     # What cannot be parsed here does not load there, or is met when it runs.
     read = [
         one for path, nodes in list_nodes(built.environment) for one in _read(path, nodes or ())

@@ -1,1 +1,2 @@
-"""What enters from other systems and what leaves for them: importers, exporters, bundles, Harbor folders."""
+"""What enters from other systems and what leaves for them: importers, exporters, bundles, Harbor
+folders."""

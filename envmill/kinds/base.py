@@ -1,8 +1,10 @@
-"""What every kind of environment must be able to do: one object with all that depends on what an environment is.
+"""What every kind of environment must be able to do: one object with all that depends on what an
+environment is.
 
 blueprint ─► find_plan_faults, try_plan ─► build ─► environment ─► compose_scenario, or an author ─► derive_verifier ─► gates, forms
 
-A kind is given what it works with: the sandbox, a workshop to build in, what checks look at. It never asks for the recipe or the run.
+A kind is given what it works with: the sandbox, a workshop to build in, what checks look at. It
+never asks for the recipe or the run.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -134,7 +136,8 @@ class Kind(Protocol):
     resets_in_place: bool
     """Whether a session may be served by a process that served another."""
     looks_freely: bool
-    """Whether a look at the state costs so little that it is taken after every step of a person's session."""
+    """Whether a look at the state costs so little that it is taken after every step of a person's
+    session."""
     keeps_clock: bool
     """Whether programs see the time of the session, which the scenario sets."""
     takes_checklists: bool
@@ -142,7 +145,8 @@ class Kind(Protocol):
     knows_near_misses: bool
     """Whether wrong ends near the reference path can be made, by which a judge is calibrated."""
     gates: Mapping[str, Look | str]
-    """Gate → the kind's own check, or why the gate does not apply; other gates look as they do everywhere."""
+    """Gate → the kind's own check, or why the gate does not apply; other gates look as they do
+    everywhere."""
     codes: Mapping[str, Mapping[str, ReasonClass]]
     """Gate → class of the reason codes that only the kind's own check reports."""
 
@@ -151,7 +155,8 @@ class Kind(Protocol):
         ...
 
     async def try_plan(self, plan: Blueprint, sandbox: Sandbox) -> list[str]:
-        """What goes wrong when the settled parts of a blueprint are tried, before anything is written for it."""
+        """What goes wrong when the settled parts of a blueprint are tried, before anything is
+        written for it."""
         ...
 
     async def build(self, blueprint: Blueprint, workshop: BuildContext) -> BuildResult:
@@ -173,7 +178,8 @@ class Kind(Protocol):
         ...
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
-        """Tables of the state with each column's policy, or BuildError; none where states are not tables."""
+        """Tables of the state with each column's policy, or BuildError; none where states are not
+        tables."""
         ...
 
     def add_touches(
@@ -183,7 +189,8 @@ class Kind(Protocol):
         ...
 
     def list_policies(self, tables: Sequence[Table]) -> dict[str, Policy | float] | None:
-        """The policies that make these tables out of their schema; None where a folder has no place for them."""
+        """The policies that make these tables out of their schema; None where a folder has no place
+        for them."""
         ...
 
     def list_sources(self, environment: Environment) -> Sources:
@@ -203,7 +210,8 @@ class Kind(Protocol):
     async def derive_verifier(
         self, draft: Draft, environment: Environment, ends: tuple[Ending, Ending], sandbox: Sandbox
     ) -> ComposedVerifier:
-        """The verifier of a draft whose reference path ended so, here and elsewhere; BuildError where nothing would be proved."""
+        """The verifier of a draft whose reference path ended so, here and elsewhere; BuildError
+        where nothing would be proved."""
         ...
 
     def choose_reward(self, asked: Reward) -> Reward:
@@ -219,11 +227,13 @@ class Kind(Protocol):
         ...
 
     def render_demands(self, environment: Environment, scenario: Scenario) -> Iterator[str]:
-        """What the verifier asks for, one sentence a demand, for a reader who looks for the words that ask for it."""
+        """What the verifier asks for, one sentence a demand, for a reader who looks for the words
+        that ask for it."""
         ...
 
     def describe(self, environment: Environment) -> Iterator[str]:
-        """What a person reads first of an environment: what its state is, and what may be done there."""
+        """What a person reads first of an environment: what its state is, and what may be done
+        there."""
         ...
 
 

@@ -1,4 +1,5 @@
-"""Where chance enters an environment: each source is varied alone, and what differs then is named after it.
+"""Where chance enters an environment: each source is varied alone, and what differs then is named
+after it.
 
 the plan ─► played ─► again            differs: the machine's own clock, its entropy, or addresses, told apart by the values
                    ─► shaken memory    differs: addresses
@@ -50,7 +51,10 @@ class Chance:
         return self.source not in UNCONTROLLED
 
     def __str__(self) -> str:
-        return f"{self.source} at step {self.step}, {'.'.join(self.path)}: {str(self.seen[0])[:80]!r} or {str(self.seen[1])[:80]!r}"
+        return (
+            f"{self.source} at step {self.step}, {'.'.join(self.path)}: "
+            f"{str(self.seen[0])[:80]!r} or {str(self.seen[1])[:80]!r}"
+        )
 
 
 async def find_chance(
@@ -105,7 +109,8 @@ def _differ(one: Json, other: Json) -> Differences:
 
 
 def _without(differences: Differences, *known: Differences) -> Differences:
-    """What differs here and nowhere else. A hash differs whenever anything does, so it counts only while nothing is known."""
+    """What differs here and nowhere else. A hash differs whenever anything does, so it counts only
+    while nothing is known."""
     named = any(known)
     return {
         path: pair
@@ -115,7 +120,8 @@ def _without(differences: Differences, *known: Differences) -> Differences:
 
 
 def _elsewhere(differences: Differences, known: Differences) -> Differences:
-    """What differs outside the lists in which something known does: an order of addresses leaves one place or another as it was."""
+    """What differs outside the lists in which something known does: an order of addresses leaves
+    one place or another as it was."""
     lists = {_broad(path) for path in known}
     return _without(
         {path: pair for path, pair in differences.items() if _broad(path) not in lists}, known
@@ -133,7 +139,8 @@ def _name(source: Source, differences: Differences) -> Chance:
 
 
 def _moved(differences: Differences) -> Differences:
-    """What two plays of one process tree give in another order, or as an address: memory was laid out otherwise, nothing was drawn."""
+    """What two plays of one process tree give in another order, or as an address: memory was laid
+    out otherwise, nothing was drawn."""
     groups: dict[Path, Differences] = {}
     for path, pair in differences.items():
         groups.setdefault(tuple("*" if part.isdigit() else part for part in path), {})[path] = pair
@@ -172,7 +179,8 @@ def _is_wall(pair: tuple[Json, Json]) -> bool:
 
 
 def _reads_as_now(value: Json) -> bool:
-    """Whether a value is a date or a time of this very day: ISO text, or seconds, milli-, micro- or nanoseconds since 1970."""
+    """Whether a value is a date or a time of this very day: ISO text, or seconds, milli-, micro- or
+    nanoseconds since 1970."""
     today = datetime.datetime.now(datetime.UTC)
     if isinstance(value, str):
         near = {(today + datetime.timedelta(days=days)).date().isoformat() for days in (-1, 0, 1)}

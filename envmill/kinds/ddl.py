@@ -1,4 +1,5 @@
-"""Reader of `schema.sql`: tables, columns and keys as text says them. Nothing is executed; the jail shows later whether it is true.
+"""Reader of `schema.sql`: tables, columns and keys as text says them. Nothing is executed; the jail
+shows later whether it is true.
 
 schema.sql ──tokens──► statements ──► create table: columns, primary key, references; indexes, triggers and views are passed over
 """

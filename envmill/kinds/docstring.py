@@ -1,4 +1,5 @@
-"""A tool's docstring: what it says of the tool, and what its Google-style `Args:` section says about each parameter."""
+"""A tool's docstring: what it says of the tool, and what its Google-style `Args:` section says
+about each parameter."""
 
 import ast
 import re
@@ -23,8 +24,10 @@ class ToolWords(NamedTuple):
 
 
 def fill_docstrings(source: str, class_name: str, plans: Mapping[str, ToolWords]) -> str:
-    """The program, in which each tool's docstring describes the tool and all its parameters. A docstring that does so stays. Another gets
-    the words of the plan, and those of a parameter's name where the plan has none. A program that cannot be parsed stays as it is."""
+    """The program, in which each tool's docstring describes the tool and all its parameters. A
+    docstring that does so stays. Another gets
+    the words of the plan, and those of a parameter's name where the plan has none. A program that
+    cannot be parsed stays as it is."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -84,7 +87,8 @@ def _read_name(parameter: str) -> str:
 
 
 def _put_docstring(lines: list[str], method: ast.FunctionDef, words: ToolWords) -> None:
-    """In front of the first statement, or in place of a docstring. What else stands on those lines moves to lines of its own."""
+    """In front of the first statement, or in place of a docstring. What else stands on those lines
+    moves to lines of its own."""
     first = method.body[0]
     row = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", []))]) - 1
     line = lines[row].encode()
@@ -103,7 +107,8 @@ def _put_docstring(lines: list[str], method: ast.FunctionDef, words: ToolWords) 
 
 
 def _render_docstring(words: ToolWords) -> list[str]:
-    """Lines without their margin. Backslashes and quotes are escaped, so that the text stays what it is."""
+    """Lines without their margin. Backslashes and quotes are escaped, so that the text stays what
+    it is."""
     entries = [f"    {name}: {' '.join(told.split())}" for name, told in words.parameters.items()]
     lines = [" ".join(words.description.split()), *(["", "Args:", *entries, ""] if entries else [])]
     first, *others = [
@@ -129,7 +134,8 @@ def read_description(docstring: str) -> str:
 
 
 def join_descriptions(planned: str, written: str) -> str:
-    """What was planned, and what the docstring adds to it sentence by sentence: a sentence whose words the plan has says nothing new."""
+    """What was planned, and what the docstring adds to it sentence by sentence: a sentence whose
+    words the plan has says nothing new."""
     plan, said = (" ".join(text.split()) for text in (planned, written))
     known = _find_words(plan)
     new = [
@@ -160,7 +166,8 @@ def described_parameters(docstring: str) -> dict[str, str]:
         elif depth == 0:
             inside = bool(_SECTION.match(line))
         else:
-            # Entries stand at the section's first indent; what is deeper goes on with the entry above.
+            # Entries stand at the section's first indent; what is deeper goes on with the entry
+            # above.
             indent = indent or depth
             entry = _ENTRY.match(line.strip()) if depth <= indent else None
             if entry:

@@ -1,4 +1,5 @@
-"""Endings of a reference path: as it was drafted, and on another day with other ids for what is new."""
+"""Endings of a reference path: as it was drafted, and on another day with other ids for what is
+new."""
 
 from dataclasses import replace
 
@@ -25,17 +26,25 @@ async def play_twice(
     elsewhere = await _play(draft, environment, sandbox, start_elsewhere(draft))
     if isinstance(elsewhere, str):
         stale = list_stale(draft, here, None)
-        again = "the reference path does not run again under another seed and clock, where new records have other ids"
+        again = (
+            "the reference path does not run again under another seed and clock, where new "
+            "records have other ids"
+        )
         return ". ".join([f"{again}: {elsewhere}", *stale])
     if stale := list_stale(draft, here, elsewhere):
-        return f"the reference path means something else under another seed and clock. {'. '.join(stale)}"
+        return (
+            "the reference path means something else under another seed and clock. "
+            f"{'. '.join(stale)}"
+        )
     return here, elsewhere
 
 
 def list_stale(draft: Draft, here: Ending, elsewhere: Ending | None) -> list[str]:
-    """Ids that the path writes down though a call of it makes them: words for the author, with the reference that mends each.
+    """Ids that the path writes down though a call of it makes them: words for the author, with the
+    reference that mends each.
 
-    Such an id is a text that names a record at the end here and no record at the start. Where the path also runs elsewhere, only an id
+    Such an id is a text that names a record at the end here and no record at the start. Where the
+    path also runs elsewhere, only an id
     counts that no record bears there: a key that somebody chose is the same in both runs.
     """
     old, new = list_keys(draft.initial_state), list_keys(here.final)
@@ -54,7 +63,8 @@ def list_stale(draft: Draft, here: Ending, elsewhere: Ending | None) -> list[str
                     else "Take it from the step that makes the record"
                 )
                 told.append(
-                    f"Call {place + 1}, {call.name}, has {canonical_json(value)} at {pointer}: the id of a record that the path itself "
+                    f"Call {place + 1}, {call.name}, has {canonical_json(value)} at {pointer}: "
+                    "the id of a record that the path itself "
                     f"makes, which has another id in another session. {mend}"
                 )
     return told
@@ -78,7 +88,8 @@ async def derive_verifier(
     *,
     masks: bool = False,
 ) -> ComposedVerifier:
-    """What the reference path changed is what has to be achieved, but for texts that may be worded otherwise. `masks` as in
+    """What the reference path changed is what has to be achieved, but for texts that may be worded
+    otherwise. `masks` as in
     `compose_verifier`."""
     found = await find_loose(draft, environment, (here, elsewhere), sandbox)
     here = loosen_end(here, {path: each.token for each in found for path in each.here})
@@ -98,7 +109,10 @@ async def _play(
     seen = await sandbox.play(Program.of(environment), [reset, *map(Invoke, draft.oracle), Look()])
     for number, (call, step) in enumerate(zip(draft.oracle, seen[1:], strict=False), 1):
         if step.outcome != "ok":
-            return f"call {number}, {call.name}({canonical_json(call.arguments)}), comes to {_describe_fault(step)}"
+            return (
+                f"call {number}, {call.name}({canonical_json(call.arguments)}), comes to "
+                f"{_describe_fault(step)}"
+            )
     if broken := [step for step in (seen[0], seen[-1]) if step.outcome != "ok"]:
         return f"the program cannot start or be read: {_describe_fault(broken[0])}"
     made = settle(draft.oracle, seen[1:-1])

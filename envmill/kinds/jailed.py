@@ -22,7 +22,8 @@ from schemas.scenario import Draft, Scenario
 
 
 class JailedKind:
-    """Hooks of a kind whose environments hold one program; a kind adds how its interface and its state are read."""
+    """Hooks of a kind whose environments hold one program; a kind adds how its interface and its
+    state are read."""
 
     name: str
     tabled = False

@@ -1,10 +1,12 @@
-"""Texts that a verifier does not compare letter for letter, found by running the reference path with a marker in one text argument.
+"""Texts that a verifier does not compare letter for letter, found by running the reference path
+with a marker in one text argument.
 
 optional text that is left out ──► free: any text or none
 text of the path's own words   ──► worded: any text that is not empty
 text that the request gives    ──► one of its spellings, or of the wordings that the author lists
 
-An argument counts only if the program takes the marker and stores it, unchanged, in rows that the path changes anyway.
+An argument counts only if the program takes the marker and stores it, unchanged, in rows that the
+path changes anyway.
 """
 
 import re
@@ -99,7 +101,8 @@ def loosen_end(ending: Ending, places: Mapping[Path, str]) -> Ending:
 
 
 def loosen(verifier: Verifier, found: Sequence[LooseArgument]) -> Verifier:
-    """The derived verifier with a hole for each token. A check that asks for anything at all asks for nothing."""
+    """The derived verifier with a hole for each token. A check that asks for anything at all asks
+    for nothing."""
     if not found:
         return verifier
     holes: dict[str, Mapping[str, Json]] = {each.token: each.hole for each in found}
@@ -196,7 +199,8 @@ async def _play(
 
 
 def _find_places(draft: Draft, end: Ending, marked: Json, value: str) -> tuple[Path, ...]:
-    """Places that hold the marker instead of the value; none where the marker makes any other difference or reaches an untouched row."""
+    """Places that hold the marker instead of the value; none where the marker makes any other
+    difference or reaches an untouched row."""
     if marked is None:
         return ()
     changes = diff_states(end.final, marked)

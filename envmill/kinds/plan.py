@@ -33,7 +33,10 @@ def _find_tool_faults(plan: Blueprint) -> Iterator[str]:
     names = [tool.name for tool in plan.tools]
     for name, times in Counter(names).items():
         if is_forbidden(name) or not _NAME.fullmatch(name):
-            yield f"The tool name {name!r} is not allowed: use a short verb with an object in snake_case."
+            yield (
+                f"The tool name {name!r} is not allowed: use a short verb with an object in "
+                "snake_case."
+            )
         if times > 1:
             yield f"The tool {name} is planned {times} times."
     for effect, does in (("change", "changes anything"), ("query", "reads anything")):
@@ -65,7 +68,8 @@ def _find_state_faults(plan: Blueprint) -> Iterator[str]:
 
 
 def _find_outline_faults(plan: Blueprint) -> Iterator[str]:
-    """Where it is made of documents: every tool of theirs is planned or left out with its reason, and enough of them are planned."""
+    """Where it is made of documents: every tool of theirs is planned or left out with its reason,
+    and enough of them are planned."""
     if (outline := plan.brief.outline) is None:
         return
     planned, documented = {tool.name for tool in plan.tools}, {tool.name for tool in outline.tools}
@@ -82,14 +86,21 @@ def _find_outline_faults(plan: Blueprint) -> Iterator[str]:
     for tool in plan.tools if not plan.signatures else ():
         if tool.name in replying and not _RETURNS.search(tool.description):
             told = ", ".join(replying[tool.name]) or "a list"
-            yield f"The description of {tool.name} does not say what it returns. Its document says: {told}."
+            yield (
+                f"The description of {tool.name} does not say what it returns. Its document "
+                f"says: {told}."
+            )
     changes = sum(tool.effect == "change" for tool in plan.tools)
     if len(plan.tools) < LEAST or changes < CHANGES:
-        yield f"The tools planned are {len(plan.tools)}, {changes} of which write: at least {LEAST} and {CHANGES} are needed."
+        yield (
+            f"The tools planned are {len(plan.tools)}, {changes} of which write: at least "
+            f"{LEAST} and {CHANGES} are needed."
+        )
 
 
 def _find_type_faults(plan: Blueprint) -> Iterator[str]:
-    """Where tools say types: all do, in the subset that is validated, and a reply's type promises something."""
+    """Where tools say types: all do, in the subset that is validated, and a reply's type promises
+    something."""
     if not plan.signatures:
         return
     for tool in plan.tools:

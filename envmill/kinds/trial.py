@@ -1,4 +1,5 @@
-"""A trial: fixed calls played on a scenario in one message to the jail, and the verdict on where they lead.
+"""A trial: fixed calls played on a scenario in one message to the jail, and the verdict on where
+they lead.
 
 reset ─► calls ─► look ─► ending ─► verdict
            └─► replies ─► what is said at the end
@@ -18,7 +19,8 @@ from schemas.rollout import Verdict
 from schemas.scenario import Scenario
 
 BREAKDOWNS = ("timeout", "killed", "session_lost", "plan_over")
-"""Codes of a session that is no more: whatever stands in the state afterwards, the policy did not leave it so."""
+"""Codes of a session that is no more: whatever stands in the state afterwards, the policy did not
+leave it so."""
 
 LOOK = Look()
 Words: TypeAlias = Sequence[str] | Callable[[Sequence[Observation]], Sequence[str]]
@@ -70,7 +72,8 @@ async def try_calls(
 
 
 def find_breakdown(seen: Sequence[Observation]) -> str:
-    """Why the end of a plan cannot be judged; empty when it can. A tool that crashes is a call that did not happen, no breakdown."""
+    """Why the end of a plan cannot be judged; empty when it can. A tool that crashes is a call that
+    did not happen, no breakdown."""
     if seen[0].outcome != "ok":
         return f"the initial state is not taken ({seen[0].code}: {seen[0].message})"
     broken = next((one for one in seen if one.code in BREAKDOWNS), None)

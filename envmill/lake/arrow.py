@@ -23,7 +23,8 @@ _TYPES: dict[str, pa.DataType] = {
 
 @dataclass(frozen=True)
 class Stamp:
-    """What every row carries beside its record: whose work it is. Never part of an id; a record's own field of the same name wins."""
+    """What every row carries beside its record: whose work it is. Never part of an id; a record's
+    own field of the same name wins."""
 
     run: str
     step: str
@@ -47,9 +48,11 @@ def arrow_schema(record: type[Record]) -> pa.Schema:
 
 
 def make_schema(table: str, version: int, shape: Shape) -> pa.Schema:
-    """A table's columns at one version, then the stamp; the file says which table and version it is.
+    """A table's columns at one version, then the stamp; the file says which table and version it
+    is.
 
-    Descriptions stay out: they would be a quarter of a small batch's file, and of the time to open it.
+    Descriptions stay out: they would be a quarter of a small batch's file, and of the time to open
+    it.
     """
     columns = [pa.field(one.name, _TYPES[one.type], one.nullable) for one in shape]
     own = {one.name for one in shape}

@@ -1,8 +1,10 @@
-"""Attempts at a batch: numbered and claimed, and ended in the order of their numbers, by however many machines.
+"""Attempts at a batch: numbered and claimed, and ended in the order of their numbers, by however
+many machines.
 
 claim n ─► every earlier attempt has ended, or is ended for it ─► what still lacks is known ─► files ─► commit n
 
-So no two commits of a batch hold work on the same subject: each was made by somebody who saw all commits before it.
+So no two commits of a batch hold work on the same subject: each was made by somebody who saw all
+commits before it.
 """
 
 import asyncio
@@ -19,7 +21,9 @@ from envmill.lake.merges import MergeRecords
 from envmill.lake.stores.base import Store
 from schemas.tables import TABLES
 
-PATIENCE = 5.0  # seconds for an earlier attempt to end: a writer publishes within that, or was killed and never will
+# seconds for an earlier attempt to end: a writer publishes within that, or was killed and never
+# will
+PATIENCE = 5.0
 _PAUSE = 0.1
 
 
@@ -39,7 +43,8 @@ class Attempts:
         )
 
     def claim(self, stamp: Stamp, tables: Iterable[str]) -> BatchName | None:
-        """The attempt, if nobody had it. The tables are those its batch will have files in: others can then tell its commit's name."""
+        """The attempt, if nobody had it. The tables are those its batch will have files in: others
+        can then tell its commit's name."""
         holds = tuple(sorted(TABLES[table].prefix for table in tables))
         batch = BatchName(stamp.step, stamp.bucket, stamp.fingerprint[:8], stamp.try_number, holds)
         claim = orjson.dumps({"writer": uuid.uuid4().hex, "holds": holds})
@@ -52,7 +57,8 @@ class Attempts:
     async def take_turn(
         self, make_stamp: Callable[[int], Stamp], tables: Iterable[str], patience: float = PATIENCE
     ) -> tuple[Stamp, BatchName]:
-        """Claim the next attempt and see every earlier one ended. What lacks must be asked for after this."""
+        """Claim the next attempt and see every earlier one ended. What lacks must be asked for
+        after this."""
         first, tables = make_stamp(0), list(tables)
         while True:
             stamp = make_stamp(self.next(first.run, first.step, first.bucket))
@@ -80,7 +86,8 @@ class Attempts:
             await asyncio.sleep(_PAUSE)
 
     def _open_before(self, run: str, batch: BatchName) -> list[BatchName]:
-        """Earlier attempts at the same that are claimed and not over, named as their commits would be."""
+        """Earlier attempts at the same that are claimed and not over, named as their commits would
+        be."""
         ended = self.ended(run)
         claimed = [
             one

@@ -1,7 +1,8 @@
 """Commits: which batches of a run count, and which files each of them must have.
 
-A commit is the attrition file of a batch. Its name lists the tables of the batch, so a listing shows what is missing.
-An attempt that others gave up has a tombstone in its commit's place; a marker beside it says that it must be looked into.
+A commit is the attrition file of a batch. Its name lists the tables of the batch, so a listing
+shows what is missing. An attempt that others gave up has a tombstone in its commit's place; a
+marker beside it says that it must be looked into.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -43,7 +44,8 @@ def find_ended(attrition: Sequence[StoredFile], records: Sequence[MergeRecord]) 
 
 
 def void(store: Store, run: str, batch: BatchName) -> bool:
-    """Take the place of a commit that does not come. False when it has come after all, or another tombstone has."""
+    """Take the place of a commit that does not come. False when it has come after all, or another
+    tombstone has."""
     store.put_if_absent(f"{folder_of('attrition', run)}/{batch.stem}{_MARKER}", b"")
     tombstone = (
         arrow_schema(Attrition)

@@ -1,4 +1,5 @@
-"""Compaction: fewer and larger files, superseded attempts settled, rollups of finished runs, and what nobody needs any more removed.
+"""Compaction: fewer and larger files, superseded attempts settled, rollups of finished runs, and
+what nobody needs any more removed.
 
 merge ─► record n (put-if-absent; the loser looks again) ─► rollups ─► delete what was replaced longer ago than the grace period
 
@@ -43,7 +44,8 @@ class Compaction:
 
 
 def compact(lake: Lake, run: str, now: float | None = None, grace: float = GRACE) -> Compaction:
-    """Compact one run. `now` is the store's own time unless given: ages never depend on this machine's clock."""
+    """Compact one run. `now` is the store's own time unless given: ages never depend on this
+    machine's clock."""
     replaced, added = _merge(lake, run)
     rollups = _roll_up(lake, run)
     now = read_clock(lake.store) if now is None else now
@@ -54,7 +56,8 @@ def compact(lake: Lake, run: str, now: float | None = None, grace: float = GRACE
 
 
 def _merge(lake: Lake, run: str) -> tuple[int, int]:
-    """Files replaced and added. A compaction that lost its number, or met files that went, looks again."""
+    """Files replaced and added. A compaction that lost its number, or met files that went, looks
+    again."""
     gone: FileNotFoundError | None = None
     for _ in range(_TRIES):
         snapshot, writer = lake.snapshot(run), uuid.uuid4().hex[:8]
@@ -86,7 +89,8 @@ def _merge(lake: Lake, run: str) -> tuple[int, int]:
 
 
 def _roll_up(lake: Lake, run: str) -> int:
-    """A run that goes on changes its files, and with them what a rollup would hold for: only finished runs get one."""
+    """A run that goes on changes its files, and with them what a rollup would hold for: only
+    finished runs get one."""
     if not is_finished(lake, run):
         return 0
     with open_views(lake, [run]) as connection:

@@ -1,7 +1,8 @@
 """Names of lake files: what made a file can be read off its name.
 
 <table>/run=<run>/<step>-<bucket>-<fp8>-a<n>.parquet              a batch; counts once its commit is there
-attrition/run=<run>/<step>-<bucket>-<fp8>-a<n>-<prefixes>.parquet its commit; names the tables it has files in by their id prefixes
+attrition/run=<run>/<step>-<bucket>-<fp8>-a<n>-<prefixes>.parquet its commit; names the tables it
+has files in by their id prefixes
 <table>/run=<run>/merged-<n>-<writer>-<k>.parquet                 made by compaction; counts once record n names it
 <table>/run=<run>/<anything else>.parquet                         run events, sealed journals; counts at once
 """
@@ -39,7 +40,8 @@ class BatchName:
     fp8: str
     attempt: int
     holds: tuple[str, ...] = ()
-    """Id prefixes of the tables it has files in besides attrition; only its commit and its claim know."""
+    """Id prefixes of the tables it has files in besides attrition; only its commit and its claim
+    know."""
 
     @property
     def stem(self) -> str:

@@ -1,4 +1,5 @@
-"""The journal: model calls on local disk before anyone uses their replies, so that a kill repeats only calls in flight.
+"""The journal: model calls on local disk before anyone uses their replies, so that a kill repeats
+only calls in flight.
 
 append ─► waiting list ─► one write + fsync for all that wait ─► every append returns
 seal   ─► journals of ended processes become `model_calls` files of the lake; replies stay in their rows, which zstd packs
@@ -84,7 +85,8 @@ class Journal:
         return None
 
     async def close(self) -> None:
-        """Let the last commit finish and give up the lock. Later appends are refused: the number of the closed file is soon another's."""
+        """Let the last commit finish and give up the lock. Later appends are refused: the number of
+        the closed file is soon another's."""
         self._closed = True
         if self._flusher is not None:
             await self._flusher
@@ -92,7 +94,8 @@ class Journal:
 
 
 def _create_locked(path: Path) -> int:
-    """Locked before it bears a name that sealing looks for: an unlocked journal would be taken for a dead one's and removed."""
+    """Locked before it bears a name that sealing looks for: an unlocked journal would be taken for
+    a dead one's and removed."""
     young = path.with_suffix(".young")
     handle = os.open(
         young, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644
@@ -104,14 +107,16 @@ def _create_locked(path: Path) -> int:
 
 
 def read_calls(folder: Path) -> Iterator[ModelCall]:
-    """Calls of every journal in the folder, live ones too; a line torn by a kill was never returned to anyone."""
+    """Calls of every journal in the folder, live ones too; a line torn by a kill was never returned
+    to anyone."""
     for path in sorted(folder.glob("*.jsonl")):
         with contextlib.suppress(FileNotFoundError):
             yield from _read_journal(path)
 
 
 def seal(folder: Path, lake: Lake, stamp: Stamp) -> int:
-    """Turn journals that nobody holds any more into lake files; sealing twice gives the same file."""
+    """Turn journals that nobody holds any more into lake files; sealing twice gives the same
+    file."""
     sealed = 0
     for path in sorted(folder.glob("*.jsonl")):
         with contextlib.suppress(FileNotFoundError), path.open("r+b") as file:

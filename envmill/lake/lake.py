@@ -1,4 +1,5 @@
-"""The lake: the only truth about progress. Which files count, what they say, and how a batch is added.
+"""The lake: the only truth about progress. Which files count, what they say, and how a batch is
+added.
 
 claim of the attempt ─► files of each table ─► attrition file, which commits the batch
 """
@@ -32,7 +33,8 @@ T = TypeVar("T")
 _Exits = list[tuple[Fingerprint, str, Exit, int]]
 """Step, subject, outcome and attempt."""
 
-_LISTINGS = 3  # a file that went between listing and reading was replaced: the next listing names its successor
+# a file that went between listing and reading was replaced: the next listing names its successor
+_LISTINGS = 3
 
 
 class Lake:
@@ -68,7 +70,8 @@ class Lake:
         return take_snapshot(self.store, self.merges, run, tables)
 
     def files(self, table: str, run: str, mark: Fingerprint | None = None) -> list[str]:
-        """Paths or URLs of files that count. With a mark: those that may hold rows of it; merged files hold rows of many."""
+        """Paths or URLs of files that count. With a mark: those that may hold rows of it; merged
+        files hold rows of many."""
         return [self.store.locate(name) for name in self._names(table, run, mark)]
 
     def read(self, record: type[R], run: str, mark: Fingerprint | None = None) -> list[R]:
@@ -96,7 +99,8 @@ class Lake:
         return self.attempts.next(run, step, bucket)
 
     def publish(self, rows: Iterable[Record], attrition: Sequence[Attrition], stamp: Stamp) -> bool:
-        """Claim an attempt and add its batch. False when another writer took the attempt, or ended it."""
+        """Claim an attempt and add its batch. False when another writer took the attempt, or ended
+        it."""
         by_table = group_rows(rows)
         batch = self.attempts.claim(stamp, by_table)
         return batch is not None and self.commit(batch, by_table, attrition, stamp)
@@ -151,7 +155,8 @@ class Lake:
         return [entry.name for entry in entries if mark is None or _may_hold(entry.stem, mark)]
 
     def _read_exits(self, name: str) -> "_Exits":
-        """Exits of one attrition file, kept: a step asks for its outcomes once per bucket, and files never change."""
+        """Exits of one attrition file, kept: a step asks for its outcomes once per bucket, and
+        files never change."""
         if name not in self._exits:
             from pyarrow.compute import field  # 60 ms that a question in SQL need not wait for
 

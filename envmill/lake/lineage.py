@@ -1,4 +1,5 @@
-"""Lineage: any record by the beginning of its id, where it came from up to its seed, and what became of it.
+"""Lineage: any record by the beginning of its id, where it came from up to its seed, and what
+became of it.
 
 seed ◄─ blueprint ◄─ environment ◄─ draft ◄─ scenario ◄─ rollout ◄─ trajectory
 """

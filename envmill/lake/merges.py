@@ -1,5 +1,6 @@
-"""Merge records: `_compact/run=<run>/<n>.json`, one per compaction, numbered without gaps. Each says which files no longer count
-and which count in their place; all of them together hold at the moment the newest is published.
+"""Merge records: `_compact/run=<run>/<n>.json`, one per compaction, numbered without gaps. Each
+says which files no longer count and which count in their place; all of them together hold at the
+moment the newest is published.
 """
 
 from collections.abc import Mapping, Sequence

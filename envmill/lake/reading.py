@@ -1,4 +1,5 @@
-"""Reading a lake file: as the present version writes it, or an error that names the file and the way out.
+"""Reading a lake file: as the present version writes it, or an error that names the file and the
+way out.
 
 file ─► which table and version? ─► exactly that version's columns? ─► rows ─► upgraded to the present version
 """
@@ -117,7 +118,21 @@ def _check(place: str, schema: pa.Schema, record: type[Record]) -> int:
             {_render(field) for field in schema} ^ {_render(field) for field in wanted}
         )
         raise LakeError(
-            f"{place} has another shape than version {version} of {record.table}: {', '.join(drifted[:6])}. "
+            f"{place} holds version {version} of {record.table}; this EnvMill knows {present}. "
+            "Read it with a newer EnvMill."
+        )
+    wanted = (
+        arrow_schema(record)
+        if version == present
+        else make_schema(record.table, version, _past(record, version))
+    )
+    if not schema.equals(wanted):
+        drifted = sorted(
+            {_render(field) for field in schema} ^ {_render(field) for field in wanted}
+        )
+        raise LakeError(
+            f"{place} has another shape than version {version} of {record.table}: "
+            f"{', '.join(drifted[:6])}. "
             "Nothing of ours wrote it: move it away, or restore it from a copy."
         )
     return version
@@ -143,7 +158,8 @@ def _damaged(store: Store, place: str, error: Exception) -> LakeError:
 
 
 def find_mend(store: Store, place: str) -> str:
-    """Without its commit a batch does not count, and is made again; unless the commit was merged."""
+    """Without its commit a batch does not count, and is made again; unless the commit was
+    merged."""
     folder, _, name = place.rpartition("/")
     run, batch, merges = (
         folder.rpartition("/")[2],

@@ -2,8 +2,9 @@
 
     _rollup/run=<run>/<view>-<digest>.parquet
 
-The digest covers the names of every file of the run that counts and the SQL of the views: a new event, batch or merge makes
-a rollup stale by itself, and nobody has to remember which runs are settled.
+The digest covers the names of every file of the run that counts and the SQL of the views: a new
+event, batch or merge makes a rollup stale by itself, and nobody has to remember which runs are
+settled.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -24,7 +25,8 @@ from schemas.tables import TABLES
 
 
 def find_rollups(lake: Lake, snapshot: FileSnapshot, views: Mapping[str, str]) -> dict[str, str]:
-    """View → path of its rows of this run as of the snapshot; empty unless every view (name → SQL) has one."""
+    """View → path of its rows of this run as of the snapshot; empty unless every view (name → SQL)
+    has one."""
     wanted = _name_all(snapshot, views)
     found = {
         wanted[entry.name]: lake.store.locate(entry.name)
@@ -88,7 +90,8 @@ def _name_all(snapshot: FileSnapshot, views: Mapping[str, str]) -> dict[str, str
 
 @cache
 def _digest_views(views: tuple[tuple[str, str], ...]) -> str:
-    """Of what every rollup depends on beside the files: the views, and the versions of the tables they read."""
+    """Of what every rollup depends on beside the files: the views, and the versions of the tables
+    they read."""
     return digest([views, {table: version_of(record) for table, record in TABLES.items()}])
 
 

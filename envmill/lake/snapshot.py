@@ -1,4 +1,5 @@
-"""A snapshot: the files of a run that counted at one moment, whoever was writing or compacting meanwhile.
+"""A snapshot: the files of a run that counted at one moment, whoever was writing or compacting
+meanwhile.
 
 merge records ─► attrition files (what is committed) ─► files of each table ─► merge records again
                         any difference: look again
@@ -54,7 +55,8 @@ def take_snapshot(
 ) -> FileSnapshot:
     """Look until no compaction came between.
 
-    Where a folder is too large for one listing and written to without a pause, the snapshot holds whatever was committed before
+    Where a folder is too large for one listing and written to without a pause, the snapshot holds
+    whatever was committed before
     the look began, and of what was committed during it some.
     """
     wanted, before = list(tables), None

@@ -1,4 +1,5 @@
-"""Questions to the lake in SQL: one statement that only reads, in bounded time and memory; any other end is an error with its mend.
+"""Questions to the lake in SQL: one statement that only reads, in bounded time and memory; any
+other end is an error with its mend.
 
 question ─► is it one? ─► database over the lake, locked ─► rows as they are asked for ─► timer and file check behind it
 """
@@ -114,7 +115,8 @@ def _explain(error: duckdb.Error, lake: Lake, runs: Sequence[str], limits: Query
     said = f"The question cannot be answered: {error}"
     if isinstance(error, duckdb.InterruptException):
         raise Refused(
-            f"The question took longer than {limits.seconds:g} s. Narrow it to a run (where run = …), or allow more time."
+            f"The question took longer than {limits.seconds:g} s. Narrow it to a run (where run = "
+            "…), or allow more time."
         ) from error
     if isinstance(error, duckdb.OutOfMemoryException):
         raise Refused(

@@ -18,16 +18,20 @@ from schemas.base import Json, is_array, is_object
 _EXPLAIN = re.compile(r"\s*explain(\s+analyze)?\s+", re.IGNORECASE)
 
 _READING = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-"""Query nodes that only read. A WITH may hold INSERT, UPDATE, DELETE and COPY TO, and DuckDB still calls the whole a SELECT."""
+"""Query nodes that only read. A WITH may hold INSERT, UPDATE, DELETE and COPY TO, and DuckDB still
+calls the whole a SELECT."""
 
 _FUNCTIONS = re.compile(
-    r"range|generate_series|unnest|json_each|json_tree|repeat|repeat_row|duckdb_\w+|pragma_(version|database_size|table_info)"
+    r"range|generate_series|unnest|json_each|json_tree|repeat|repeat_row|duckdb_\w+|"
+    r"pragma_(version|database_size|table_info)"
 )
-"""Table functions a question may use: `read_…` looks at files, `query` and `json_execute_serialized_sql` hide statements in strings."""
+"""Table functions a question may use: `read_…` looks at files, `query` and
+`json_execute_serialized_sql` hide statements in strings."""
 
 
 def require_question(connection: DuckDBPyConnection, text: str) -> None:
-    """Refuse anything that is not one statement that only reads; what cannot be parsed raises DuckDB's own error."""
+    """Refuse anything that is not one statement that only reads; what cannot be parsed raises
+    DuckDB's own error."""
     statements = connection.extract_statements(text)
     if len(statements) != 1 or statements[0].type.name not in ("SELECT", "EXPLAIN"):
         raise Refused("Ask one SELECT or EXPLAIN statement; only runs write to the lake.")
@@ -47,7 +51,8 @@ def _require_reading(connection: DuckDBPyConnection, text: str) -> None:
         kind = str(node.get("type"))
         if kind.endswith("_NODE") and kind not in _READING:
             raise Refused(
-                f"A question only reads: {kind.removesuffix('_NODE').removesuffix('_QUERY')} is not for it. Only runs write to the lake."
+                f"A question only reads: {kind.removesuffix('_NODE').removesuffix('_QUERY')} is "
+                "not for it. Only runs write to the lake."
             )
         if kind == "TABLE_FUNCTION" and not _FUNCTIONS.fullmatch(name := _name_function(node)):
             raise Refused(

@@ -1,1 +1,2 @@
-"""How values stand in English text: words, numbers, dates, patterns, and the choices that a sentence leaves open."""
+"""How values stand in English text: words, numbers, dates, patterns, and the choices that a
+sentence leaves open."""

@@ -1,4 +1,5 @@
-"""The words of a text that carry its matter: without those that every text has, and without common endings."""
+"""The words of a text that carry its matter: without those that every text has, and without common
+endings."""
 
 from envmill.language.similarity import split_words
 

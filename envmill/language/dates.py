@@ -44,7 +44,8 @@ _FORMS = tuple(
 
 
 _BEFORE = re.compile(
-    r"(?<![\w.,:/-])(?:\d{1,2}(?:st|nd|rd|th)?(?:,? and |, |,? to | ?[–&] ?)(?:the |(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )*)+$"
+    r"(?<![\w.,:/-])(?:\d{1,2}(?:st|nd|rd|th)?(?:,? and |, |,? to | ?[–&] ?)(?:the |(?:mon|tues|"
+    r"wednes|thurs|fri|satur|sun)day,? )*)+$"
 )
 """Days that share the month of the date behind them: "17, 19 and 21 March"."""
 
@@ -71,7 +72,8 @@ def find_dates(text: str) -> tuple[Day, ...]:
 
 @lru_cache(16)
 def find_told_dates(text: str) -> tuple[Day, ...]:
-    """Those, and days that share the month of the date behind them. The latter may be numbers as well: "2, and 3 March will do"."""
+    """Those, and days that share the month of the date behind them. The latter may be numbers as
+    well: "2, and 3 March will do"."""
     found = find_dates(text)
     shared = [
         Day(day.year, day.month, number, span)

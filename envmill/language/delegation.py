@@ -1,4 +1,5 @@
-"""Openings that leave to the agent what the person hides: who reads "any of them will do" has no reason to ask which one is meant."""
+"""Openings that leave to the agent what the person hides: who reads "any of them will do" has no
+reason to ask which one is meant."""
 
 import re
 from collections.abc import Iterator
@@ -9,19 +10,24 @@ from envmill.language.words import find_words, normalise
 from schemas.base import Json
 
 _HANDED_OVER = re.compile(
-    r"\b(?:you (?:may |can |should )?(?:choose|decide|pick|select)|(?:your|the) choice(?: is yours)?|up to you|"
-    r"whichever (?:you|one you|suits)|whatever you (?:like|think|prefer)|any (?:one )?(?:of them |of these )?(?:will|would) do|"
-    r"(?:does not|doesn't) matter (?:to me )?which|(?:do not|don't) (?:mind|care) which|as you (?:like|please|see fit))\b"
+    r"\b(?:you (?:may |can |should )?(?:choose|decide|pick|select)|(?:your|the) choice(?: is "
+    r"yours)?|up to you|"
+    r"whichever (?:you|one you|suits)|whatever you (?:like|think|prefer)|any (?:one )?(?:of them |"
+    r"of these )?(?:will|would) do|"
+    r"(?:does not|doesn't) matter (?:to me )?which|(?:do not|don't) (?:mind|care) which|as you "
+    r"(?:like|please|see fit))\b"
 )
 _ANY = re.compile(r"\b(?:one of (?!our\b|my\b)|another\b|any\b|some other\b|either\b)")
 """`One of our shops rang` is a certain one; `one of the ovens` may be any."""
 _TOKEN = re.compile(r"\S+")
 _AROUND, _MOST = 2, 10
-"""Words beside a replaced span that are read with it, and the most words of a span that was put in a value's place."""
+"""Words beside a replaced span that are read with it, and the most words of a span that was put in
+a value's place."""
 
 
 def find_handed_over(request: str, opening: str) -> str:
-    """The words with which an opening hands a choice over that the request does not hand over; empty where it does not."""
+    """The words with which an opening hands a choice over that the request does not hand over;
+    empty where it does not."""
     known = normalise(request)
     return next(
         (one[0] for one in _HANDED_OVER.finditer(normalise(opening)) if one[0] not in known), ""

@@ -1,4 +1,5 @@
-"""Numbers in a message, in the spellings people use; never a part of another number, a date, a time or a code.
+"""Numbers in a message, in the spellings people use; never a part of another number, a date, a time
+or a code.
 
 1,200.50   1200.5   $1 200.50   1.200,50   -3   12 %   twelve   twenty-three   two hundred and five
 """
@@ -37,7 +38,8 @@ _WORDS = {name: value for value, name in enumerate(_SMALL)} | {
 }
 _BELOW_HUNDRED = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[1:10])})\b)?|(?:{'|'.join(reversed(_SMALL))}))"
 _UNITS = "kg|km|cm|mm|kwh|ml|min|eur|usd|gbp|chf|g|l|h"
-# Six groups at most: a longer row of digits is no number, and would be tried from every one of its places.
+# Six groups at most: a longer row of digits is no number, and would be tried from every one of its
+# places.
 _GROUPED = (
     r"\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?|\d{1,3}(?: \d{3}){1,6}(?:[.,]\d+)?(?!\d)|"
     r"\d{1,3}(?:'\d{3}){1,6}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){1,6},\d+|\d{1,3}(?:\.\d{3}){2,6}"
@@ -46,8 +48,10 @@ _PLAIN = r"\d+(?:[.,]\d+)?"
 # Times, versions, fractions, ranges, telephone numbers: digits joined by what joins no number.
 _JOINED = re.compile(r"(?<!\d)(?:\d+(?:[:/–-]\d+)+|\d+(?:\.\d+){2,}(?![\d,]))")
 _NUMBER = re.compile(
-    rf"(?<![^\W_])(?<![^\W_][-/:.,'])(?:(?P<sign>-)\s?)?(?:[$€£]\s?)?(?P<minus>-)?(?P<digits>{_GROUPED}|{_PLAIN})"
-    rf"(?:(?P<percent>\s?(?:%|percent\b|per cent\b))|\s?(?:{_UNITS})\b)?(?![^\W_]|[/:.,'][^\W_]|-(?![a-z]{{3}})[^\W_])"
+    rf"(?<![^\W_])(?<![^\W_][-/:.,'])(?:(?P<sign>-)\s?)?(?:[$€£]\s?)?(?P<minus>-)?(?P<digits>{_GROUPED}|"
+    rf"{_PLAIN})"
+    rf"(?:(?P<percent>\s?(?:%|percent\b|per cent\b))|\s?(?:{_UNITS})\b)?(?![^\W_]|[/:.,'][^\W_]|"
+    rf"-(?![a-z]{{3}})[^\W_])"
 )
 _HUNDREDS = rf"(?P<hundreds>{_BELOW_HUNDRED}) hundred\b(?: (?:and )?(?P<rest>{_BELOW_HUNDRED}))?"
 # Atomic: of "forty two thousand" no part is a number of its own.
@@ -99,7 +103,8 @@ def read_number(value: Json) -> Decimal | None:
 
 
 def is_same_number(said: Number, wanted: Decimal) -> bool:
-    """Equal; or rounded to as many decimals as were said, two at least; or a share told in percent."""
+    """Equal; or rounded to as many decimals as were said, two at least; or a share told in
+    percent."""
     readings = [said.value, said.value / 100] if said.percent else [said.value]
     return wanted in readings or (said.places >= 2 and _is_rounded(said, wanted))
 
@@ -149,7 +154,8 @@ def _sum_words(words: str | None) -> int:
 
 
 def _read(digits: str) -> Decimal:
-    """Which mark is the decimal one: the last of two kinds; alone, a point always, a comma unless three digits follow."""
+    """Which mark is the decimal one: the last of two kinds; alone, a point always, a comma unless
+    three digits follow."""
     bare = digits.replace(" ", "").replace("'", "")
     point, comma = bare.rfind("."), bare.rfind(",")
     if point >= 0 and comma >= 0:

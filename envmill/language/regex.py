@@ -1,4 +1,5 @@
-"""Patterns of an author we do not know, run by RE2: time grows with the text and nothing else, whatever the pattern."""
+"""Patterns of an author we do not know, run by RE2: time grows with the text and nothing else,
+whatever the pattern."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
@@ -59,5 +60,6 @@ def _describe(error: Exception) -> str:
 
 
 def _render(text: str) -> str:
-    # Half a surrogate pair is no text, and whoever says it must not keep a verdict from being reached.
+    # Half a surrogate pair is no text, and whoever says it must not keep a verdict from being
+    # reached.
     return text.encode("utf-8", "replace").decode()

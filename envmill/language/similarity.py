@@ -1,4 +1,5 @@
-"""Texts compared by their words: runs of words, what is left when names and numbers are masked, and an index of those worth comparing.
+"""Texts compared by their words: runs of words, what is left when names and numbers are masked, and
+an index of those worth comparing.
 
 text ─► words ─► runs of n ─► share in common         (exact)
                           └─► MinHash ─► Near index   (finds candidates; whoever asks compares them exactly)
@@ -28,7 +29,8 @@ def split_words(text: str) -> list[str]:
 
 
 def mask_words(text: str) -> list[str]:
-    """The same, with numbers and names masked, since clones exchange them. A name has a capital where no sentence begins; masks in a row
+    """The same, with numbers and names masked, since clones exchange them. A name has a capital
+    where no sentence begins; masks in a row
     are one."""
     words: list[str] = []
     begins = True
@@ -56,7 +58,8 @@ def list_runs(words: Sequence[str], size: int) -> Runs:
 
 
 def list_pairs(words: Sequence[str]) -> Runs:
-    """Every two words that stand side by side or with one between them. Where one word of twelve is left out or is another, half of the
+    """Every two words that stand side by side or with one between them. Where one word of twelve is
+    left out or is another, half of the
     pairs of both texts together are still in both; of runs of three words, a third."""
     near = (
         (first, second)
@@ -73,10 +76,12 @@ def share(one: Runs, other: Runs) -> float:
 
 
 class Near:
-    """An index that finds what may be alike. It is made of fixed permutations: the same texts are found in every process."""
+    """An index that finds what may be alike. It is made of fixed permutations: the same texts are
+    found in every process."""
 
     def __init__(self, threshold: float) -> None:
-        """Take one well below what decides: a candidate too many costs a comparison, one too few is never seen."""
+        """Take one well below what decides: a candidate too many costs a comparison, one too few is
+        never seen."""
         # Imported late: a second, of scipy and redis, that only those pay who compare.
         from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 

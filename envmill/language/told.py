@@ -35,7 +35,8 @@ class ReplyValues:
 
 
 def list_leaves(value: Json) -> Iterator[Json]:
-    """Values at the ends of a JSON value, keys of its objects among them: rows are often told under their key."""
+    """Values at the ends of a JSON value, keys of its objects among them: rows are often told under
+    their key."""
     if is_object(value):
         yield from value
         for inner in value.values():

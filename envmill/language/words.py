@@ -1,4 +1,5 @@
-"""Words in a message: one spelling for comparing, mentions with their place, and mentions that are taken back.
+"""Words in a message: one spelling for comparing, mentions with their place, and mentions that are
+taken back.
 
 message ──normalise──► plain text ──find_words──► spans ──is_denied──► said, or denied
 """
@@ -15,9 +16,11 @@ Span: TypeAlias = tuple[int, int]
 _INVISIBLE: dict[int, None] = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 _LOOKS = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _WORD = re.compile(r"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*")
-# Directly before what it denies: a negator farther off may deny something else, and no pattern knows which.
+# Directly before what it denies: a negator farther off may deny something else, and no pattern
+# knows which.
 _NEGATED = re.compile(
-    r"(?:\b(?:not|never|cannot|without|neither|nor|no)|n't)(?:\s+(?:on|at|the|a|an|for|to|by|in|be|from|of|is|it))*\s+[$€£*_\"'(]*$"
+    r"(?:\b(?:not|never|cannot|without|neither|nor|no)|n't)(?:\s+(?:on|at|the|a|an|for|to|by|in|"
+    r"be|from|of|is|it))*\s+[$€£*_\"'(]*$"
 )
 _REACH = 48
 """Characters before a mention in which a negator is looked for."""
@@ -29,12 +32,14 @@ _LONGEST = 400
 
 @lru_cache(_REMEMBERED)
 def normalise(text: str) -> str:
-    """Compatibility forms, invisible characters, letter case and typographic variants taken out; lengths may change."""
+    """Compatibility forms, invisible characters, letter case and typographic variants taken out;
+    lengths may change."""
     return unicodedata.normalize("NFKC", text.translate(_LOOKS)).translate(_INVISIBLE).casefold()
 
 
 def find_words(text: str, wording: str) -> list[Span]:
-    """Where a wording stands in a normalised text: whole words in order, whatever stands between them but words."""
+    """Where a wording stands in a normalised text: whole words in order, whatever stands between
+    them but words."""
     words = _split_known(wording[:_LONGEST])
     if not words or words[0] not in text:
         return []

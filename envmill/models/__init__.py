@@ -1,1 +1,2 @@
-"""Models: providers, the bounded and journalled calls to them, and the repair of unusable replies."""
+"""Models: providers, the bounded and journalled calls to them, and the repair of unusable
+replies."""

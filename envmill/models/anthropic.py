@@ -21,7 +21,8 @@ from envmill.models.streams import gather_message
 from schemas.base import Json
 
 _MOST_OUTPUT = 16_384
-"""The vendor wants a limit named. A program of a thousand lines fits; a longer reply is continued."""
+"""The vendor wants a limit named. A program of a thousand lines fits; a longer reply is
+continued."""
 _STOPS: dict[str, Stop] = {
     "end_turn": "end",
     "stop_sequence": "end",
@@ -44,7 +45,8 @@ class Messages:
     streaming: ClassVar[dict[str, Json]] = {"stream": True}
 
     def write(self, request: Request, model: str, terms: ModelTerms) -> WireRequest:
-        """Body of the request. The vendor has no sampling knobs but the limit, and knows no form but the schema."""
+        """Body of the request. The vendor has no sampling knobs but the limit, and knows no form
+        but the schema."""
         form, schema = pick_form(request, terms)
         system = "\n\n".join(
             message.text for message in request.messages if message.role == "system"
@@ -124,9 +126,11 @@ class Messages:
 
 
 def _mark(messages: list[Json], request: Request) -> None:
-    """Where the vendor's cache may end: behind what is constant, behind the environment, and behind a conversation that may go on.
+    """Where the vendor's cache may end: behind what is constant, behind the environment, and behind
+    a conversation that may go on.
 
-    A marked beginning costs a quarter more to write and a tenth to read, so the last part of a single question has no mark.
+    A marked beginning costs a quarter more to write and a tenth to read, so the last part of a
+    single question has no mark.
     """
     opening = (
         take_objects(messages[0].get("content"))

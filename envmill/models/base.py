@@ -35,13 +35,15 @@ class Message:
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     reasoning: str = ""
-    """Thinking the model showed; sent back to compatible servers alone, since vendors take only what they signed."""
+    """Thinking the model showed; sent back to compatible servers alone, since vendors take only
+    what they signed."""
     tool_calls: tuple[ToolCall, ...] = ()
     """What an assistant message calls."""
     tool_call_id: str = ""
     """Which call a tool message answers."""
     signed: tuple[Json, ...] = ()
-    """Reasoning as the vendor signed it, sent back before the calls it led to; others never see it."""
+    """Reasoning as the vendor signed it, sent back before the calls it led to; others never see
+    it."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,12 @@ class Request:
     repair: bool = False
     """Whether it asks again after a reply that was no use or that a gate complained about."""
     enforced: bool = True
-    """Whether the provider may enforce the reply's schema; not on the rest of a reply that was cut off."""
+    """Whether the provider may enforce the reply's schema; not on the rest of a reply that was cut
+    off."""
 
     def key(self, model: str) -> str:
-        """Hash of what is sent, and to whom. Step and subject stay out: the same question deserves the same answer."""
+        """Hash of what is sent, and to whom. Step and subject stay out: the same question deserves
+        the same answer."""
         said = [_render(message) for message in self.messages]
         tools = [[tool.name, tool.description, tool.parameters] for tool in self.tools]
         schema = None if self.reply is None else render_schema(self.reply)
@@ -167,7 +171,8 @@ class Completion:
     cost: float | None = None
     """Money; the door fills it in, None while the price is unknown."""
     recalled: Usage = Usage()
-    """What a reply that was known already took when it was first given; nothing of it is paid now."""
+    """What a reply that was known already took when it was first given; nothing of it is paid
+    now."""
 
     def to_message(self) -> Message:
         """The turn as the conversation goes on from it."""

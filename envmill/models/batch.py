@@ -1,4 +1,5 @@
-"""A provider that answers later: what it does not know yet waits for the next batch, and the step ends pending.
+"""A provider that answers later: what it does not know yet waits for the next batch, and the step
+ends pending.
 
 complete ─► slip of a batch that ended ─► completion
         ├─► slip of a batch under way  ─► Pending
@@ -47,7 +48,8 @@ class Waiting:
 
 
 class Batch:
-    """Answers single prompts through a carrier. What is sent and what came of it is known by the run's slips, in every process."""
+    """Answers single prompts through a carrier. What is sent and what came of it is known by the
+    run's slips, in every process."""
 
     def __init__(
         self,
@@ -73,7 +75,8 @@ class Batch:
         self._expected: dict[str, tuple[Amount, bool]] = {}
 
     def bind(self, budget: Budget | None, is_read: Callable[[str, int], bool]) -> None:
-        """Hold what is handed in to a budget; `is_read` says whether the ledger has the reply of a key and sample."""
+        """Hold what is handed in to a budget; `is_read` says whether the ledger has the reply of a
+        key and sample."""
         self._budget, self._is_read = budget, is_read
 
     def expect(self, request: Request, foreseen: Amount, guessed: bool) -> None:
@@ -107,7 +110,8 @@ class Batch:
         raise Pending(f"{request.subject} goes out with the next batch.", slip="")
 
     async def hand_in(self) -> tuple[RunningBatch, ...]:
-        """Send what waits, and say what is under way. The next question looks at every batch anew."""
+        """Send what waits, and say what is under way. The next question looks at every batch
+        anew."""
         async with self._lock:
             self._looked = False
             if self._waiting:
@@ -116,7 +120,8 @@ class Batch:
             return self._watch.underway
 
     async def _send_waiting(self) -> None:
-        """In as few batches as the carrier takes. Of two machines that hand in at once one is first, and the other looks again."""
+        """In as few batches as the carrier takes. Of two machines that hand in at once one is
+        first, and the other looks again."""
         await self._poll()
         while lacking := [
             one for name, one in self._waiting.items() if self._watch.is_lacking(name)
@@ -163,7 +168,8 @@ class Batch:
                 one.hold.settle(Amount())
 
     async def close(self) -> None:
-        """Requests that nobody handed in are asked again by the next process: nothing was paid for them."""
+        """Requests that nobody handed in are asked again by the next process: nothing was paid for
+        them."""
         self._let_go(list(self._waiting.values()))
         await self._carrier.close()
 
@@ -206,7 +212,8 @@ class Batch:
         )
 
     def _check_tries(self, request: Request, name: str, outcome: Outcome | None) -> None:
-        """Enough is enough for this process; whoever retries the run gives the item as many batches again."""
+        """Enough is enough for this process; whoever retries the run gives the item as many batches
+        again."""
         if name not in self._given_up:
             if self._watch.count_tries(name) < _TRIES:
                 return
@@ -214,7 +221,8 @@ class Batch:
             self._watch.excuse(name)
         said = outcome.said if outcome else "nothing"
         raise BadRequest(
-            f"{_TRIES} batches in a row brought nothing back for {request.subject} ({request.prompt.name}); the last one said: {said}. "
+            f"{_TRIES} batches in a row brought nothing back for {request.subject} "
+            f"({request.prompt.name}); the last one said: {said}. "
             "Retry the run for as many more, or start one with a direct provider."
         )
 
@@ -284,7 +292,8 @@ def _find_place(spec: Spec, settings: Settings) -> Endpoint:
 
 
 def wait_before_looking(underway: Sequence[RunningBatch], now: float) -> float:
-    """Seconds until a look is worth it: a batch that has taken an hour is not over in the next minute."""
+    """Seconds until a look is worth it: a batch that has taken an hour is not over in the next
+    minute."""
     youngest = min((now - one.slip.handed_at for one in underway), default=0.0)
     return min(max(youngest / 4, _SOONEST), _LATEST)
 
@@ -293,7 +302,8 @@ def _require_single(request: Request) -> None:
     if request.tools or request.role in CONVERSING:
         raise SettingsError(
             f"{request.prompt.name} for {request.subject} is a conversation of the {request.role}, "
-            f"and each turn of it would wait for a batch. Give the role {request.role} a direct provider."
+            f"and each turn of it would wait for a batch. Give the role {request.role} a direct "
+            "provider."
         )
 
 

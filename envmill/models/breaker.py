@@ -1,4 +1,5 @@
-"""The breaker of one model: once nobody has answered for long, calls fail at once instead of waiting too.
+"""The breaker of one model: once nobody has answered for long, calls fail at once instead of
+waiting too.
 
 closed ──many in a row fail──► open ──time──► one call tries ──answered──► closed
                                  ▲───────────────not answered─┘  (twice the time)
@@ -35,8 +36,10 @@ class Breaker:
             return False
         if self._trying or self._clock() < self._opens_at:
             raise Outage(
-                f"{self.name} answered none of the last {self._failed} requests, so it is not asked for now. The last one said: "
-                f"{self._said} {self._render_rest()} Once it answers again, run again: everything finished is saved."
+                f"{self.name} answered none of the last {self._failed} requests, so it is not "
+                "asked for now. The last one said: "
+                f"{self._said} {self._render_rest()} Once it answers again, run again: everything "
+                "finished is saved."
             )
         self._trying = True
         return True

@@ -3,8 +3,9 @@
 hold(what a call may take) ─► sent ─► settle(what it took) ─► journalled
         └─► no room: wait for calls in flight; none in flight: BudgetReached, and nothing new is sent
 
-The sums lie in one file beside the leases, changed under its lock. A process that is killed leaves what it held: it counts as spent,
-since the vendor may have served it. Should the file be lost, the ledger says what was spent.
+The sums lie in one file beside the leases, changed under its lock. A process that is killed leaves
+what it held: it counts as spent, since the vendor may have served it. Should the file be lost, the
+ledger says what was spent.
 """
 
 import asyncio
@@ -101,14 +102,16 @@ class Budget:
     async def hold(self, amount: Amount, guessed: bool = False) -> "Hold":
         """Set an amount aside for one call; wait while only calls in flight stand in the way.
 
-        A mere guess may be larger than all there is: such a call goes alone, so that the next is no guess.
+        A mere guess may be larger than all there is: such a call goes alone, so that the next is no
+        guess.
         """
         while (hold := self._try(amount, guessed)) is None:  # noqa: ASYNC110  the call we wait for may be another process's
             await asyncio.sleep(_POLL)
         return hold
 
     def commit(self, batch: str, amount: Amount) -> None:
-        """What is still to come of a batch may take so much. It can only become less: others may have read more of it than we know."""
+        """What is still to come of a batch may take so much. It can only become less: others may
+        have read more of it than we know."""
         with self._open() as entries:
             known = entries.setdefault(f"{_BATCH}{batch}", _Entry(Amount(), amount))
             known.held = Amount(
@@ -116,14 +119,16 @@ class Budget:
             )
 
     def take(self, batch: str, foreseen: Amount, took: Amount) -> None:
-        """A reply of a batch was read: what was set aside for it was paid long ago, and is known now."""
+        """A reply of a batch was read: what was set aside for it was paid long ago, and is known
+        now."""
         with self._open() as entries:
             entries[self._own].spent += took
             if (known := entries.get(f"{_BATCH}{batch}")) is not None:
                 known.held = known.held.beyond(foreseen)
 
     def set_aside(self, amount: Amount, guessed: bool = False) -> "Hold":
-        """As `hold`, for what is handed in later: nobody waits for that, so what does not fit now is refused."""
+        """As `hold`, for what is handed in later: nobody waits for that, so what does not fit now
+        is refused."""
         return self._try(amount, guessed) or self._refuse(self.spent(), amount)
 
     def spent(self) -> Amount:
@@ -167,8 +172,10 @@ class Budget:
 
     def _refuse(self, spent: Amount, amount: Amount) -> "Hold":
         raise BudgetReached(
-            f"The budget of {self.allowance} is reached: {spent.money:.4g} in money and {spent.tokens:,} tokens are spent, and the next "
-            f"call may take {amount.money:.4g} and {amount.tokens:,}. Everything finished is saved; go on with a larger one: "
+            f"The budget of {self.allowance} is reached: {spent.money:.4g} in money and "
+            f"{spent.tokens:,} tokens are spent, and the next "
+            f"call may take {amount.money:.4g} and {amount.tokens:,}. Everything finished is "
+            "saved; go on with a larger one: "
             "`envmill run --resume` with --budget or --budget-tokens.",
             spent_money=spent.money,
             spent_tokens=spent.tokens,
@@ -187,7 +194,8 @@ class Budget:
 
     @contextmanager
     def _open(self) -> Generator[dict[str, _Entry]]:
-        """The sums, ours alone for a moment: every holder of the lock lets go within microseconds, or is dead and has let go."""
+        """The sums, ours alone for a moment: every holder of the lock lets go within microseconds,
+        or is dead and has let go."""
         fcntl.flock(self._sums, fcntl.LOCK_EX)
         try:
             before = os.pread(self._sums, os.fstat(self._sums).st_size, 0)
@@ -224,7 +232,8 @@ class Hold:
 
 @runtime_checkable
 class Deferred(Protocol):
-    """A provider whose calls are paid for when they are handed in, and not when their replies are read."""
+    """A provider whose calls are paid for when they are handed in, and not when their replies are
+    read."""
 
     def expect(self, request: Request, foreseen: Amount, guessed: bool) -> None:
         """What a request may take, should it have to go out."""
@@ -236,7 +245,8 @@ class Deferred(Protocol):
 
 
 def _parse(text: bytes) -> dict[str, _Entry]:
-    """Torn sums, after a power cut, are none: what the ledger knows is added when the budget is opened."""
+    """Torn sums, after a power cut, are none: what the ledger knows is added when the budget is
+    opened."""
     try:
         found: dict[str, Any] = orjson.loads(text) if text.strip() else {}
         return {

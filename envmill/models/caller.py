@@ -29,7 +29,8 @@ class Effort:
     """When it was first sent; None if it never was."""
     retries: int = 0
     unanswered: int = 0
-    """Sendings that the server had whole and gave no usable answer to: each may have been paid for."""
+    """Sendings that the server had whole and gave no usable answer to: each may have been paid
+    for."""
     _tokens: int = 0
     _cost: float | None = 0.0
 
@@ -39,7 +40,8 @@ class Effort:
 
     @property
     def possibly_paid(self) -> tuple[int, float | None]:
-        """Tokens and money that sendings without an answer may have taken; no money where the price is unknown."""
+        """Tokens and money that sendings without an answer may have taken; no money where the price
+        is unknown."""
         if not self.unanswered:
             return 0, 0.0
         return (
@@ -79,7 +81,8 @@ class Caller:
         self._refused: KeyRefused | None = None
 
     async def call(self, request: Request, expected: Usage, effort: Effort) -> Completion:
-        """One completion, or what became of it once retries, patience or the breaker have had their say."""
+        """One completion, or what became of it once retries, patience or the breaker have had their
+        say."""
         failed = 0
         while True:
             try:
@@ -107,7 +110,8 @@ class Caller:
             self.limiter.leave(passage)
 
     async def _enter(self, tokens: int, effort: Effort) -> Admission:
-        """Who was never sent waits as long as it takes; a retry only until its deadline, and says then why it was held back."""
+        """Who was never sent waits as long as it takes; a retry only until its deadline, and says
+        then why it was held back."""
         if effort.sent is None:
             return await self.limiter.enter(tokens, self._left(effort))
         try:
@@ -115,8 +119,10 @@ class Caller:
                 return await self.limiter.enter(tokens, self._left(effort), again=True)
         except TimeoutError:
             raise Throttled(
-                f"{self.name} asked to be asked less, and the call's {self._retries.deadline:.0f} s are over. "
-                "Fewer calls at once, or another model; run again later: everything finished is saved.",
+                f"{self.name} asked to be asked less, and the call's {self._retries.deadline:.0f} "
+                "s are over. "
+                "Fewer calls at once, or another model; run again later: everything finished is "
+                "saved.",
                 retry_after=None,
             ) from None
 
@@ -150,8 +156,10 @@ class Caller:
                 return await self.provider.complete(request)
         except TimeoutError:
             raise TimeOver(
-                f"{self.name} did not answer {request.prompt.name} for {request.subject} within {seconds:.0f} s. "
-                "Look whether it is overloaded, or allow more time with ENVMILL_CALL_SECONDS, then run again.",
+                f"{self.name} did not answer {request.prompt.name} for {request.subject} within "
+                f"{seconds:.0f} s. "
+                "Look whether it is overloaded, or allow more time with ENVMILL_CALL_SECONDS, "
+                "then run again.",
                 sent=True,
             ) from None
 

@@ -40,7 +40,8 @@ class ApiConnection:
     ) -> list[dict[str, Json]] | dict[str, Json]:
         """The answer to a question that a model may work on for long: the events of a stream, or the body of a whole answer.
 
-        A server that is asked for a stream may answer whole all the same. No limit is set here but on the silence within a stream.
+        A server that is asked for a stream may answer whole all the same. No limit is set here but
+        on the silence within a stream.
         """
         sent = self._require(await self._open().ask(path, _write(body, who)), who)
         if not sent[1].startswith("text/event-stream"):
@@ -74,7 +75,8 @@ class ApiConnection:
         return self._require(await self._open().send(method, path, content), who)
 
     def _require(self, sent: Sent, who: str) -> "tuple[bytes, str]":
-        """The exception of an SDK carries the request with its key, so ours is raised outside its handler: no chain leads there."""
+        """The exception of an SDK carries the request with its key, so ours is raised outside its
+        handler: no chain leads there."""
         if isinstance(sent, ErrorResponse):
             raise explain(sent, who, self.endpoint)
         if isinstance(sent, ConnectionFailure):
@@ -94,7 +96,8 @@ class ApiConnection:
         if not is_object(body):
             begins = content[:_SHOWN].decode("utf-8", "replace") or "nothing"
             raise Outage(
-                f"{who} answered with {kind or 'something'} that is no JSON object, beginning {self.endpoint.key.mask(begins)!r}. "
+                f"{who} answered with {kind or 'something'} that is no JSON object, beginning "
+                f"{self.endpoint.key.mask(begins)!r}. "
                 "Something in between may have answered: check the address, and retry the run.",
                 sent=True,
             )
@@ -107,7 +110,8 @@ class ApiConnection:
         return explain(ErrorResponse(fault, {}, content), who, self.endpoint)
 
     def prepare(self) -> None:
-        """Open the client now: loading an SDK takes seconds on a busy machine, which a short deadline would take for a silent server."""
+        """Open the client now: loading an SDK takes seconds on a busy machine, which a short
+        deadline would take for a silent server."""
         self._open()
 
     def _open(self) -> Client:
@@ -118,7 +122,8 @@ class ApiConnection:
         return self._clients[loop]
 
     def _forget_closed(self) -> None:
-        """A client cannot be closed without its loop; its sockets go now, and not whenever somebody collects them."""
+        """A client cannot be closed without its loop; its sockets go now, and not whenever somebody
+        collects them."""
         closed = [loop for loop in self._clients if loop.is_closed()]
         if closed:
             with warnings.catch_warnings():
@@ -145,7 +150,8 @@ def _write(body: dict[str, Json], who: str) -> bytes:
 
 
 def _find_fault(body: Mapping[str, Json]) -> int:
-    """The status an error inside a good answer stands for; 0 when there is none. The Responses API has a null there."""
+    """The status an error inside a good answer stands for; 0 when there is none. The Responses API
+    has a null there."""
     error = body.get("error")
     if not error or "output" in body:
         return 0

@@ -9,7 +9,8 @@ _AGAIN = re.compile(r'\A\s*\{\s*"')
 
 
 def join(head: str, tail: str) -> str:
-    """One text. A model that starts over is taken at its word: its second beginning is the reply."""
+    """One text. A model that starts over is taken at its word: its second beginning is the
+    reply."""
     tail = _FENCE.sub("", tail)
     opening = _AGAIN.match(head[head.find("{") :]) if "{" in head else None
     if opening and _AGAIN.match(tail) and _same_beginning(head[head.find("{") :], tail):

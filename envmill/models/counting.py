@@ -1,6 +1,8 @@
-"""Input tokens as a server counts them itself, before anything is asked of its models: exact, and free.
+"""Input tokens as a server counts them itself, before anything is asked of its models: exact, and
+free.
 
-Anthropic: /v1/messages/count_tokens · Responses: /responses/input_tokens · servers of one's own (vLLM, SGLang): /tokenize
+Anthropic: /v1/messages/count_tokens · Responses: /responses/input_tokens · servers of one's own
+(vLLM, SGLang): /tokenize
 """
 
 import asyncio
@@ -100,7 +102,8 @@ class Scales:
 
 
 def _write(spec: Spec, request: Request, endpoint: Endpoint) -> _Question | None:
-    """What the request itself would send, as far as it is read. None for OpenAI's chat completions, which are not counted."""
+    """What the request itself would send, as far as it is read. None for OpenAI's chat completions,
+    which are not counted."""
     dialect = VENDORS[spec.provider][1]()
     body = dialect.write(request, spec.model, ModelTerms(own=not endpoint.url)).body
     if isinstance(dialect, Messages):

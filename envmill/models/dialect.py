@@ -1,4 +1,5 @@
-"""A vendor's wire format: a request written, an answer read. No connection, so that batches speak it too."""
+"""A vendor's wire format: a request written, an answer read. No connection, so that batches speak
+it too."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from envmill.models.structured import narrow
 from schemas.base import Json, canonical_json, is_object
 
 Form = Literal["schema", "object", "prompt"]
-"""How a server is told what the reply must be: it enforces the schema, or any JSON object, or reads of it in the prompt."""
+"""How a server is told what the reply must be: it enforces the schema, or any JSON object, or reads
+of it in the prompt."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ def note_dropped(request: Request, knobs: tuple[str, ...]) -> list[str]:
 
 
 def read_call(call_id: str, name: str, arguments: Json) -> ToolCall:
-    """A tool call as a model made it. No arguments at all is an empty object: models write so for tools that take none."""
+    """A tool call as a model made it. No arguments at all is an empty object: models write so for
+    tools that take none."""
     if is_object(arguments):
         return ToolCall(call_id, name, arguments, canonical_json(arguments))
     raw = arguments if isinstance(arguments, str) else canonical_json(arguments)
@@ -103,7 +106,8 @@ def read_call(call_id: str, name: str, arguments: Json) -> ToolCall:
 
 
 def render_arguments(call: ToolCall) -> dict[str, Json]:
-    """Arguments as a server takes them back: always an object, since chat templates fail on anything else."""
+    """Arguments as a server takes them back: always an object, since chat templates fail on
+    anything else."""
     return call.arguments if is_object(call.arguments) else {"unreadable": call.raw}
 
 
@@ -148,14 +152,16 @@ _MOST = re.compile(r"(?:> |at most )(\d+)\b(?! ?-)")
 
 
 def _find_most(said: str) -> int:
-    """The most a server allows: of this model, or, where it counts the input in, of this request. 0 when it names none."""
+    """The most a server allows: of this model, or, where it counts the input in, of this request. 0
+    when it names none."""
     if room := _ROOM.search(said):
         return max(int(room[1]) - int(room[2]), 0)
     return int(most[1]) if (most := _MOST.search(said)) else 0
 
 
 def _is_named(name: str, param: str, said: str) -> bool:
-    """Names that are everyday words must stand in quotes: a message may well `include` some `text`."""
+    """Names that are everyday words must stand in quotes: a message may well `include` some
+    `text`."""
     if param == name or param.startswith(f"{name}."):
         return True
     quoted = rf"[\'\"`]{re.escape(name)}(?:\.[a-z_.]+)?[\'\"`]"

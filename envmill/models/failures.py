@@ -1,4 +1,5 @@
-"""What a vendor's error means: an outage to wait out, a key to mend, or a request that will never do.
+"""What a vendor's error means: an outage to wait out, a key to mend, or a request that will never
+do.
 
 408 409 425 429 5xx 529 · no connection · no JSON ──► Outage (429: Throttled)
 401 402 403 · no credit                           ──► KeyRefused
@@ -108,7 +109,8 @@ def _key_name(endpoint: Endpoint) -> str:
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds a server wants to be left alone: milliseconds, seconds or a date, whichever it names; at most a day."""
+    """Seconds a server wants to be left alone: milliseconds, seconds or a date, whichever it names;
+    at most a day."""
     thousandths, spelled = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
     if _NUMBER.fullmatch(thousandths):
         return min(float(thousandths) / 1000, _DAY)

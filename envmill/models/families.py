@@ -33,7 +33,8 @@ _KNOWN = {family: re.compile(rf"(?<![a-z0-9])(?:{names})") for family, names in 
 
 
 def families(model: str) -> frozenset[str]:
-    """Every family a name tells of: a distilled model belongs to its teacher's and to its base's. Empty when unknown."""
+    """Every family a name tells of: a distilled model belongs to its teacher's and to its base's.
+    Empty when unknown."""
     name = model.lower()
     return frozenset(family for family, pattern in _KNOWN.items() if pattern.search(name))
 

@@ -1,4 +1,5 @@
-"""The one door to every model: what is known is reused, what is asked is held to limits and budget, and journalled before it is used.
+"""The one door to every model: what is known is reused, what is asked is held to limits and budget,
+and journalled before it is used.
 
 known? ──yes──────────────────────────────────────────────────────────┐
   └─no─► hold budget ─► caller: limiter, breaker, retries ─► price ─► settle ─► journal ─► read
@@ -79,7 +80,8 @@ class _Ended:
 
 
 class Gateway:
-    """One per process and run. A question that has its reply is never asked again, nor twice at once."""
+    """One per process and run. A question that has its reply is never asked again, nor twice at
+    once."""
 
     def __init__(
         self,
@@ -163,7 +165,8 @@ class Gateway:
         return None
 
     async def _ask(self, request: Request, key: str, provider: Provider) -> _Ended:
-        """Every call that was sent leaves a row, however it ended; errors come out without secrets and without their causes."""
+        """Every call that was sent leaves a row, however it ended; errors come out without secrets
+        and without their causes."""
         caller, effort = self._caller(provider), Effort(time.monotonic())
         try:
             completion = self._hide(await self._spend(caller, request, effort))
@@ -235,7 +238,8 @@ class Gateway:
         return ModelCall.model_validate({"ordinal": self._journal.next_ordinal()} | told)
 
     def _caller(self, provider: Provider) -> Caller:
-        """One per model, whatever roles it plays; a recording has one for each role, since each plays back its own calls."""
+        """One per model, whatever roles it plays; a recording has one for each role, since each
+        plays back its own calls."""
         model = provider.name, provider.model, 0 if is_limited(provider.name) else id(provider)
         if model not in self._callers:
             terms, shares = (

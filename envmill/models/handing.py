@@ -1,4 +1,5 @@
-"""Handing in: what a step asked of batches goes out once everybody has asked, and whoever waits makes the step pending."""
+"""Handing in: what a step asked of batches goes out once everybody has asked, and whoever waits
+makes the step pending."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -21,7 +22,8 @@ def describe_pending(
     seconds = wait_before_looking(underway, now)
     told = "; ".join(_describe(one) for one in underway[:5]) or "nothing under way"
     return Pending(
-        f"{step}: {_count(items, 'item waits', 'items wait')} for {_count(len(underway), 'batch', 'batches')} ({told}). "
+        f"{step}: {_count(items, 'item waits', 'items wait')} for "
+        f"{_count(len(underway), 'batch', 'batches')} ({told}). "
         f"Everything else is saved. "
         f"The run goes on by itself in {timedelta(seconds=round(seconds))}, or when it is resumed.",
         step=step,
@@ -32,7 +34,8 @@ def describe_pending(
 
 
 def outlast(pending: Pending | None, failures: Sequence[BaseException]) -> Pending | None:
-    """What waits, where nothing but the budget failed beside it: the run then goes on by itself. None where somebody has to mend first."""
+    """What waits, where nothing but the budget failed beside it: the run then goes on by itself.
+    None where somebody has to mend first."""
     if pending is None or not all(isinstance(one, BudgetReached) for one in failures):
         return None
     if not failures:
@@ -41,7 +44,10 @@ def outlast(pending: Pending | None, failures: Sequence[BaseException]) -> Pendi
 
 
 def _describe(one: RunningBatch) -> str:
-    return f"{one.slip.carrier} {one.id or one.slip.name}: {one.standing.said}, {one.standing.done} of {len(one.slip.items)} done"
+    return (
+        f"{one.slip.carrier} {one.id or one.slip.name}: {one.standing.said}, {one.standing.done} "
+        f"of {len(one.slip.items)} done"
+    )
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -75,11 +75,13 @@ class Limiter:
         return max(0.0, self._paused_until - self._clock())
 
     async def enter(self, tokens: float, patience: float, again: bool = False) -> Admission:
-        """Wait for one's turn. A retry goes before those who were never sent; a pause longer than our patience is an error at once."""
+        """Wait for one's turn. A retry goes before those who were never sent; a pause longer than
+        our patience is an error at once."""
         self._meet_loop()
         if self.pause > patience:
             raise Throttled(
-                f"{self.name} asked to be left alone for another {self.pause:.0f} s, longer than a call may take ({patience:.0f} s). "
+                f"{self.name} asked to be left alone for another {self.pause:.0f} s, longer than "
+                f"a call may take ({patience:.0f} s). "
                 "Run again later: everything finished is saved.",
                 retry_after=self.pause,
             )
@@ -102,7 +104,8 @@ class Limiter:
         self._complaints = 0
 
     def throttled(self, passage: Admission, retry_after: float | None) -> None:
-        """The vendor wants less: fewer at once, slower, and nothing at all until the time it named."""
+        """The vendor wants less: fewer at once, slower, and nothing at all until the time it
+        named."""
         now = self._clock()
         pause = retry_after or 0.0
         self.requests.refuse(1, now)

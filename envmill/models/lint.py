@@ -42,9 +42,14 @@ def _find_slips(text: str, names: set[str]) -> Iterator[str]:
 
 def _compare(slots: set[str], fields: set[str]) -> Iterator[str]:
     for name in sorted(slots - fields - {SCHEMA_SLOT}):
-        yield f"unknown slot {{{{{name}}}}}: its input has {', '.join(sorted(fields)) or 'no fields'}"
+        yield (
+            f"unknown slot {{{{{name}}}}}: its input has {', '.join(sorted(fields)) or 'no fields'}"
+        )
     for name in sorted(fields - slots - {SCHEMA_SLOT}):
-        yield f"unused slot {{{{{name}}}}}: the model never learns it; use it, or take it out of the input"
+        yield (
+            f"unused slot {{{{{name}}}}}: the model never learns it; use it, or take it out of "
+            "the input"
+        )
 
 
 def _judge_schema(
@@ -53,6 +58,9 @@ def _judge_schema(
     if SCHEMA_SLOT in takes.model_fields:
         yield f"its input has a field {SCHEMA_SLOT}, which is the name of the reply's schema"
     elif gives is not None and SCHEMA_SLOT not in slots:
-        yield f"missing schema: without {{{{{SCHEMA_SLOT}}}}} a model without native structured output cannot know the reply's form"
+        yield (
+            f"missing schema: without {{{{{SCHEMA_SLOT}}}}} a model without native structured "
+            "output cannot know the reply's form"
+        )
     elif gives is None and SCHEMA_SLOT in slots:
         yield f"{{{{{SCHEMA_SLOT}}}}} stands in a prompt whose reply is free text"

@@ -1,4 +1,5 @@
-"""The JSON objects in a reply: prose and fences around them are passed over, slips of the pen mended, nothing guessed.
+"""The JSON objects in a reply: prose and fences around them are passed over, slips of the pen
+mended, nothing guessed.
 
 text ─► each outermost `{"` ─► read, else mend and read ─► objects, or why the first one that looked like one could not be read
 """
@@ -23,7 +24,8 @@ _SLIPS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bNone\b"), "null"),
 )
 _MOST, _MOST_BROKEN = 64, 4
-"""Objects looked at in one reply, and broken ones among them: each of those costs a pass over the rest of the text."""
+"""Objects looked at in one reply, and broken ones among them: each of those costs a pass over the
+rest of the text."""
 
 
 @dataclass
@@ -37,7 +39,8 @@ class FoundObjects:
 
 
 def find_objects(text: str) -> FoundObjects:
-    """Objects inside a broken one are not taken for replies; the next code block is looked at again."""
+    """Objects inside a broken one are not taken for replies; the next code block is looked at
+    again."""
     found, place, broken = FoundObjects(), 0, 0
     while len(found.objects) < _MOST and broken < _MOST_BROKEN:
         start = _START.search(text, place)
@@ -57,7 +60,8 @@ def find_objects(text: str) -> FoundObjects:
 
 
 def load_object(text: str) -> dict[str, Json] | str:
-    """A text that is one object and nothing else, as it stands: what a tool is called with is not mended."""
+    """A text that is one object and nothing else, as it stands: what a tool is called with is not
+    mended."""
     try:
         value: Json = _DECODER.decode(text)
         canonical_json(value).encode()
@@ -115,7 +119,8 @@ def _mend_between(piece: str) -> str:
 
 
 def _end_of(text: str, start: int) -> int:
-    """Where the braces that open at `start` are closed again; the text before mending is as long as nobody counted."""
+    """Where the braces that open at `start` are closed again; the text before mending is as long as
+    nobody counted."""
     depth, place = 0, start
     for piece in _PIECES.finditer(text, start):
         if piece[0].startswith('"'):

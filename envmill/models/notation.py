@@ -1,4 +1,5 @@
-"""JSON Schema in the short notation that prompts show: `{name: string, note?: string}` takes a third of the tokens and says the same.
+"""JSON Schema in the short notation that prompts show: `{name: string, note?: string}` takes a
+third of the tokens and says the same.
 
 required ─► `name`, optional ─► `name?`, default ─► `= 1`, enum ─► `"a" | "b"`, list ─► `T[]`, tuple ─► `[T, U?]`, map ─► `{[key]: T}`,
 words ─► `// …`
@@ -79,7 +80,8 @@ def _render_object(schema: dict[str, Json], depth: int) -> str:
 
 
 def render_fields(schema: Json, depth: int = 0) -> Iterator[str]:
-    """Each property of an object: `name?: type = default,  // description`. A comma ends each, so that they can stand on lines."""
+    """Each property of an object: `name?: type = default,  // description`. A comma ends each, so
+    that they can stand on lines."""
     required: list[str] = schema.get("required") or []
     properties: dict[str, Json] = schema.get("properties") or {}
     for name, part in properties.items():

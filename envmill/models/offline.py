@@ -1,4 +1,5 @@
-"""The seat of the offline author: called in this process, or over loopback when it is served elsewhere."""
+"""The seat of the offline author: called in this process, or over loopback when it is served
+elsewhere."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +10,8 @@ from envmill.models.base import Completion, Request
 from schemas.base import Json
 
 Author = Callable[[str, Json, int, int, float, Sequence[str]], str]
-"""(prompt, inputs, seed, sample, mistakes, messages after the prompt) → reply text. Replies and complaints take turns, replies first."""
+"""(prompt, inputs, seed, sample, mistakes, messages after the prompt) → reply text. Replies and
+complaints take turns, replies first."""
 
 
 class Offline:

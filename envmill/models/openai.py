@@ -31,7 +31,8 @@ _STOPS: dict[str, Stop] = {
 _BROKEN_OFF = {"abort", "error"}
 """What servers say of a reply they gave up themselves."""
 _THINKING = re.compile(r"\s*(?:<think(?:ing)?>)?(.*?)</think(?:ing)?>\s*", re.DOTALL)
-"""Servers without a reasoning parser leave it in the text; templates that open it themselves show only its end."""
+"""Servers without a reasoning parser leave it in the text; templates that open it themselves show
+only its end."""
 _THOUGHTS = frozenset({"reasoning", "reasoning_content"})
 _TOKEN = re.compile(r"token_id:(\d+)")
 
@@ -136,7 +137,8 @@ def _write_form(form: Form, schema: Json, request: Request) -> dict[str, Json]:
 
 
 def _write_message(message: Message, terms: ModelTerms) -> Json:
-    """Thinking goes back under both names that compatible servers read: their templates leave out what is of no use any more."""
+    """Thinking goes back under both names that compatible servers read: their templates leave out
+    what is of no use any more."""
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.text}
     shown = (

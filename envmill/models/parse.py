@@ -40,7 +40,8 @@ class ParsedCompletion:
 
 
 def parse_completion(completion: Completion, reply: type[Contract] | None) -> ParsedCompletion:
-    """Read a completion for the record it must become. Free text and tool calls are used as they are."""
+    """Read a completion for the record it must become. Free text and tool calls are used as they
+    are."""
     if reply is None:
         return ParsedCompletion(completion)
     stopped = _STOPPED.get(completion.stop, "")
@@ -56,19 +57,27 @@ def parse_completion(completion: Completion, reply: type[Contract] | None) -> Pa
 
 
 def parse_reply(text: str, record: type[C]) -> C | str:
-    """The record, or the complaint to send back. Prose, fences and slips around one JSON object are forgiven."""
+    """The record, or the complaint to send back. Prose, fences and slips around one JSON object are
+    forgiven."""
     if record.fenced and (parted := split_fenced(text)) is not None:
         return _join(*parted, record)
     return _read_object(text, record)
 
 
 def _join(rest: str, blocks: list[str], record: type[C]) -> C | str:
-    """A JSON object and one fenced block. The object may be left out where it has no other field that is needed."""
+    """A JSON object and one fenced block. The object may be left out where it has no other field
+    that is needed."""
     if len(blocks) > 1:
-        return f"The reply holds {len(blocks)} code blocks. Send one JSON object and the whole text in one code block."
+        return (
+            f"The reply holds {len(blocks)} code blocks. Send one JSON object and the whole text "
+            "in one code block."
+        )
     objects = find_objects(rest).objects
     if len(objects) > 1:
-        return f"The reply holds {len(objects)} JSON objects beside the code block, and only one is asked for."
+        return (
+            f"The reply holds {len(objects)} JSON objects beside the code block, and only one is "
+            "asked for."
+        )
     return _validate({**(objects[0] if objects else {}), record.fenced: blocks[0]}, record)
 
 
@@ -77,7 +86,10 @@ def _read_object(text: str, record: type[C]) -> C | str:
     read = [_validate(value, record) for value in found.objects]
     records = [one for one in read if not isinstance(one, str)]
     if len({canonical_json(one.model_dump(mode="json")) for one in records}) > 1:
-        return f"The reply holds {len(records)} different JSON objects that fit the schema, and only one is asked for."
+        return (
+            f"The reply holds {len(records)} different JSON objects that fit the schema, and "
+            "only one is asked for."
+        )
     if records:
         return records[0]
     if found.fault:

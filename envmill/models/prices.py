@@ -69,7 +69,8 @@ class Prices:
 
     @classmethod
     def load(cls, path: Path) -> "Prices":
-        """Read the file; a wrong entry is refused with its place, since a skipped one would be an unknown price."""
+        """Read the file; a wrong entry is refused with its place, since a skipped one would be an
+        unknown price."""
         try:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
@@ -104,5 +105,6 @@ def _read_entry(entry: object, number: int, path: Path) -> Price:
             f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
         )
         raise SettingsError(
-            f"{path}, price {number} cannot be used ({faults}). Every entry needs a source and the date it was read."
+            f"{path}, price {number} cannot be used ({faults}). Every entry needs a source and "
+            "the date it was read."
         ) from error

@@ -1,4 +1,5 @@
-"""Presence: processes that share something know of each other by a file each, locked for as long as its process lives."""
+"""Presence: processes that share something know of each other by a file each, locked for as long as
+its process lives."""
 
 import contextlib
 import fcntl

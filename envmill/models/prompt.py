@@ -59,7 +59,8 @@ class Prompt:
             except AttributeError:
                 known = ", ".join(type(inputs).model_fields)
                 raise SettingsError(
-                    f"Prompt {self.name} has the slot {{{{{slot[1]}}}}}, which its input lacks; it knows {known}."
+                    f"Prompt {self.name} has the slot {{{{{slot[1]}}}}}, which its input lacks; "
+                    f"it knows {known}."
                 ) from None
 
         return SLOT.sub(fill, self.text)
@@ -95,7 +96,8 @@ class Prompt:
 
 
 def _include(path: Path) -> str:
-    """The file's text. A line `{{> name}}` stands for the page `parts/name.md` beside its folder, which several prompts share."""
+    """The file's text. A line `{{> name}}` stands for the page `parts/name.md` beside its folder,
+    which several prompts share."""
 
     def read(line: re.Match[str]) -> str:
         part = path.parent.parent / "parts" / f"{line[1]}.md"

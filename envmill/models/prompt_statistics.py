@@ -1,4 +1,5 @@
-"""Experience: what calls of a prompt took so far, so that the next can be foreseen before it is sent."""
+"""Experience: what calls of a prompt took so far, so that the next can be foreseen before it is
+sent."""
 
 from dataclasses import dataclass, field
 

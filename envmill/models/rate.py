@@ -1,4 +1,5 @@
-"""So much a minute: a bucket that fills steadily, is slowed when a vendor complains, and finds its way back."""
+"""So much a minute: a bucket that fills steadily, is slowed when a vendor complains, and finds its
+way back."""
 
 from collections import deque
 
@@ -29,7 +30,8 @@ class Rate:
         self._refused: deque[tuple[float, float]] = deque()
 
     def delay(self, amount: float, now: float) -> float:
-        """Seconds until the amount may be taken. One larger than the bucket goes when the bucket is full."""
+        """Seconds until the amount may be taken. One larger than the bucket goes when the bucket is
+        full."""
         self._fill(now)
         if self.per_minute is None:
             return 0.0
@@ -61,7 +63,8 @@ class Rate:
         self._level = min(self._level - difference, self._room())
 
     def slow_down(self, now: float) -> None:
-        """The vendor complained: go on at what it served lately. At most once in a burst, whose calls were all sent before we knew."""
+        """The vendor complained: go on at what it served lately. At most once in a burst, whose
+        calls were all sent before we knew."""
         self._fill(now)
         sent, refused = _sum(self._taken, now), _sum(self._refused, now)
         if sent < _ENOUGH or refused < sent * _SHARE or now - self._slowed < _BURST:

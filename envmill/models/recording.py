@@ -1,4 +1,5 @@
-"""A recording: the model calls of a run as one file that can be kept, shared and played back. No key of ours is in it.
+"""A recording: the model calls of a run as one file that can be kept, shared and played back. No
+key of ours is in it.
 
 first line  what it is, and how many calls follow
 others      one call each, in the order their answers came
@@ -52,13 +53,15 @@ def write_recording(
     except OSError as error:
         part.unlink(missing_ok=True)
         raise SettingsError(
-            f"The recording cannot be written to {path} ({error}). The run is saved; name another file and resume it."
+            f"The recording cannot be written to {path} ({error}). The run is saved; name another "
+            "file and resume it."
         ) from error
     return len(rows)
 
 
 def read_recording(path: Path) -> list[ModelCall]:
-    """Its calls; a file that is cut short or is something else is refused, since a gap would look like a changed prompt."""
+    """Its calls; a file that is cut short or is something else is refused, since a gap would look
+    like a changed prompt."""
     try:
         head, *rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
     except (OSError, ValueError) as error:
@@ -78,7 +81,8 @@ def read_recording(path: Path) -> list[ModelCall]:
 
 
 def read_past(recording: str) -> Past:
-    """What was known of earlier runs when the recorded run was opened: its prompts depend on it. Older recordings hold none."""
+    """What was known of earlier runs when the recorded run was opened: its prompts depend on it.
+    Older recordings hold none."""
     head = orjson.loads(Path(recording).read_bytes().partition(b"\n")[0])
     return Past.model_validate(head.get("past") or {})
 

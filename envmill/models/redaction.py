@@ -1,4 +1,5 @@
-"""Redaction: secrets taken out of whatever is written down or raised. A vendor's message may quote the key it was sent."""
+"""Redaction: secrets taken out of whatever is written down or raised. A vendor's message may quote
+the key it was sent."""
 
 import base64
 import re
@@ -44,7 +45,8 @@ class Redactor:
         return self._search(text) is not None
 
     def hide(self, text: str) -> str:
-        """The text without secrets we hold. For what a model said: a shape alone may be its own words."""
+        """The text without secrets we hold. For what a model said: a shape alone may be its own
+        words."""
         return self._sub(_HIDDEN, text)
 
     def hide_within(self, value: Json) -> Json:
@@ -69,9 +71,11 @@ class Redactor:
 
 
 def _list_forms(secret: str) -> Iterator[str]:
-    """How a secret may come back: as it is, as a program shows it, in an address, and reversed before or after it is coded.
+    """How a secret may come back: as it is, as a program shows it, in an address, and reversed
+    before or after it is coded.
 
-    Base64 is known wherever in a longer text the secret stands. Each further form makes every search slower.
+    Base64 is known wherever in a longer text the secret stands. Each further form makes every
+    search slower.
     """
     yield from (
         secret,
@@ -97,7 +101,8 @@ def _list_coded(told: bytes) -> Iterator[str]:
 
 
 def _compile(secrets: Collection[str]) -> tuple[Callable[[str], object], Callable[[str, str], str]]:
-    """Search and substitution. The pattern itself is not kept: it would show its secrets to whoever prints what a redactor holds."""
+    """Search and substitution. The pattern itself is not kept: it would show its secrets to whoever
+    prints what a redactor holds."""
     if not secrets:
         return _find_nothing, _leave
     pattern = re.compile("|".join(map(re.escape, sorted(secrets, key=len, reverse=True))))

@@ -1,4 +1,5 @@
-"""Inputs of a prompt as text: records without what is empty, tools as signatures, everything else as JSON."""
+"""Inputs of a prompt as text: records without what is empty, tools as signatures, everything else
+as JSON."""
 
 from collections.abc import Iterator
 from textwrap import indent
@@ -15,7 +16,8 @@ _EMPTY: tuple[Json, ...] = (None, "", [], {}, False)
 
 
 def render_slot(inputs: Contract, path: str) -> str:
-    """The value of a slot, `brief` or `brief.outline.tools`; null where something on the way is missing."""
+    """The value of a slot, `brief` or `brief.outline.tools`; null where something on the way is
+    missing."""
     value: Any = inputs
     for name in path.split("."):
         value = None if value is None else getattr(value, name)
@@ -36,7 +38,8 @@ def render_value(value: Any) -> str:
 
 
 def strip(value: Any) -> Json:
-    """Plain JSON. A record loses optional fields that are empty and those that are shown apart; data such as rows stays whole."""
+    """Plain JSON. A record loses optional fields that are empty and those that are shown apart;
+    data such as rows stays whole."""
     if isinstance(value, Contract):
         written = value.model_dump(mode="json")
         fields = {
@@ -56,7 +59,8 @@ def strip(value: Any) -> Json:
 
 
 def _render_tool(tool: AnyTool) -> Iterator[str]:
-    """`- name(parameter: type) effect; tables` with what it does, then what each parameter means and what it replies."""
+    """`- name(parameter: type) effect; tables` with what it does, then what each parameter means
+    and what it replies."""
     takes = _order(tool.parameters if isinstance(tool, Tool) else getattr(tool, "inputs", None))
     fields = list(render_fields(_drop_words(takes))) if takes else []
     signature = (
@@ -98,7 +102,8 @@ def _list_words(schema: Json, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _order(schema: Json) -> Json:
-    """A schema whose required properties stand first, in the order of its list `required`, and the others by name. So a tool is shown the
+    """A schema whose required properties stand first, in the order of its list `required`, and the
+    others by name. So a tool is shown the
     same before and after it was stored: the lake orders keys and keeps lists."""
     if is_array(schema):
         return [_order(part) for part in schema]

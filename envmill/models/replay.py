@@ -1,4 +1,5 @@
-"""A recording played back: strictly, by request and sample, or by order, whatever the requests have become meanwhile.
+"""A recording played back: strictly, by request and sample, or by order, whatever the requests have
+become meanwhile.
 
 strict    request, sample                ─► its reply, or an error
 by order  step, prompt ─► subject's lane ─► its next reply; a subject nobody recorded takes the first lane that is free
@@ -23,14 +24,16 @@ def order_calls(calls: Iterable[ModelCall]) -> list[ModelCall]:
 
 
 def _of_role(calls: Iterable[ModelCall], role: Role) -> tuple[list[ModelCall], str]:
-    """A role's calls and its recorded model, so that a request's hash and a record's origin are the same again."""
+    """A role's calls and its recorded model, so that a request's hash and a record's origin are the
+    same again."""
     recorded = [call for call in order_calls(calls) if call.role == role]
     models = {call.model for call in recorded}
     return recorded, models.pop() if len(models) == 1 else "recording"
 
 
 class Replay:
-    """Strict playback of one role; a question that was never recorded says nothing about the candidate."""
+    """Strict playback of one role; a question that was never recorded says nothing about the
+    candidate."""
 
     name = NAME
 
@@ -60,7 +63,8 @@ class _Lane:
 
 
 class ByOrder:
-    """Playback for prompts that were edited since: the n-th question of a subject gets the n-th reply."""
+    """Playback for prompts that were edited since: the n-th question of a subject gets the n-th
+    reply."""
 
     name = NAME
 
@@ -79,7 +83,8 @@ class ByOrder:
         lane = self._take(self._lanes[request.step, request.prompt.name], request.subject)
         if lane is None or not lane.replies:
             raise SettingsError(
-                f"The recording has no further reply to {request.prompt.name} at {request.step or 'no step'} for {request.subject}. "
+                f"The recording has no further reply to {request.prompt.name} at "
+                f"{request.step or 'no step'} for {request.subject}. "
                 "It was made by a smaller run, or one that needed fewer repairs."
             )
         return recall(lane.replies.popleft())

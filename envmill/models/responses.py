@@ -111,7 +111,8 @@ def _write_form(form: Form, schema: Json, request: Request) -> Json:
 
 
 def _write_message(message: Message) -> list[Json]:
-    """Calls and their results are items of their own. Ids of items stay out: with them the vendor wants its reasoning back."""
+    """Calls and their results are items of their own. Ids of items stay out: with them the vendor
+    wants its reasoning back."""
     if message.role == "tool":
         return [
             {

@@ -14,13 +14,16 @@ class Retries:
     """For outages alone. One place retries: vendors' libraries, providers and recipes do not."""
 
     pauses: tuple[float, ...] = field(default_factory=lambda: PAUSES)
-    """Before each retry of an outage, give or take half, so that many callers do not come back together."""
+    """Before each retry of an outage, give or take half, so that many callers do not come back
+    together."""
     deadline: float = 900.0
-    """Seconds a call may take from its first sending, retries included. One sending may take them all: a server that works on a
+    """Seconds a call may take from its first sending, retries included. One sending may take them
+    all: a server that works on a
     request would be paid for both if it were sent again."""
 
     def pause(self, error: Outage, failed: int, left: float, chance: random.Random) -> float | None:
-        """Seconds to wait before asking again; None when it has been enough. Throttled calls wait in the limiter instead."""
+        """Seconds to wait before asking again; None when it has been enough. Throttled calls wait
+        in the limiter instead."""
         if isinstance(error, Throttled):
             wait = error.facts.get("retry_after") or 0.0
             return 0.0 if wait < left else None

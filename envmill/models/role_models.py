@@ -107,9 +107,11 @@ def _check_spec(role: Role, spec: Spec) -> None:
         )
     if spec.provider.startswith(BATCH) and role in CONVERSING:
         raise SettingsError(
-            f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for a batch: ask it as {spec.direct}."
+            f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for "
+            f"a batch: ask it as {spec.direct}."
             if spec.direct.provider in VENDORS
-            else f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would wait for a batch: give it a direct provider."
+            else f"The {role}'s model is {str(spec)!r}, and each turn of a conversation would "
+            "wait for a batch: give it a direct provider."
         )
     if spec.provider == "replay" and role != "author":
         raise SettingsError(
@@ -126,11 +128,14 @@ def _list_turning(config: RunConfig) -> Iterator[Role]:
 
 
 def _check_turning(role: Role, spec: Spec) -> None:
-    """The author's model stands in for a role without one of its own, where it can take turns at all."""
+    """The author's model stands in for a role without one of its own, where it can take turns at
+    all."""
     if spec.provider == "offline" or spec.provider.startswith(BATCH):
         raise SettingsError(
-            f"A model is to play the {role}, and {spec} cannot take turns in a conversation: set `{role}` to one that can, "
-            f"like openai:my-model, or let a script do it (probe and teacher `skilled@0.7`, person `scripted`)."
+            f"A model is to play the {role}, and {spec} cannot take turns in a conversation: set "
+            f"`{role}` to one that can, "
+            "like openai:my-model, or let a script do it (probe and teacher `skilled@0.7`, "
+            "person `scripted`)."
         )
 
 
@@ -147,7 +152,8 @@ def find_endpoint(spec: Spec, settings: Settings) -> Endpoint:
         )
     if not endpoint.url and not endpoint.key:
         raise SettingsError(
-            f"{spec} needs a key, and {endpoint.key_name} is not set. Set it, or ask a server of your own: {spec}@my_server."
+            f"{spec} needs a key, and {endpoint.key_name} is not set. Set it, or ask a server of "
+            f"your own: {spec}@my_server."
         )
     return endpoint
 
@@ -160,7 +166,8 @@ def open_vendor(spec: Spec, settings: Settings, connections: Connections) -> Pro
 
 
 def open_cast(config: RunConfig, settings: Settings, house: Mapping[str, Opener]) -> RoleModels:
-    """Every role's model; roles with the same model share it. `house` opens the providers that are no vendor's."""
+    """Every role's model; roles with the same model share it. `house` opens the providers that are
+    no vendor's."""
     check_cast(config, settings)
     connections, opened = Connections(), dict[Spec, Provider]()
     for spec in read_specs(config).values():
@@ -186,7 +193,8 @@ def find_scripts(config: RunConfig) -> Iterator[str]:
     for role in ("probe", "teacher") if author.provider not in ("offline", "replay") else ():
         if (script := getattr(config, role)) != "model":
             yield (
-                f"The {role} policy is the script {script!r}, and {author} writes the environments: what a script passes says nothing of "
+                f"The {role} policy is the script {script!r}, and {author} writes the "
+                "environments: what a script passes says nothing of "
                 f"difficulty. Set `{role}` to model, and `policy` to one that can take turns."
             )
 
@@ -199,6 +207,7 @@ def find_kin(config: RunConfig) -> Iterator[str]:
         if role in specs and author and are_related(author, specs[role].model):
             shared = family(author) or "unknown"
             yield (
-                f"The {role} ({specs[role]}) is of the author's family ({shared}), and models judge their own kind too well. "
+                f"The {role} ({specs[role]}) is of the author's family ({shared}), and models "
+                "judge their own kind too well. "
                 f"Choose another family for the {role}; its calls are marked `kin` in model_calls."
             )

@@ -1,4 +1,5 @@
-"""The vendors' SDKs as mere carriers: their addresses, headers and errors, and none of their retries, types, timeouts or guesses."""
+"""The vendors' SDKs as mere carriers: their addresses, headers and errors, and none of their
+retries, types, timeouts or guesses."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,15 +14,19 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONNECT, _READ = 5.0, 600.0
-"""Seconds to connect, and to read from a server that need not work long: its files, its lists, its batches."""
+"""Seconds to connect, and to read from a server that need not work long: its files, its lists, its
+batches."""
 SILENCE = 300.0
-"""Seconds without a piece after which a stream whose text has begun is given up. Models think for minutes before their first word,
-and some between two parts of an answer; a server that has not begun is waited for as long as the call may take."""
+"""Seconds without a piece after which a stream whose text has begun is given up. Models think for
+minutes before their first word, and some between two parts of an answer; a server that has not
+begun is waited for as long as the call may take."""
 _LANE = 32
-"""Calls of one pool of connections: a pool looks at each of its connections whenever a call comes and goes, and asks the kernel about
-those that are idle, so that one pool of 256 took longer than all the rest of a call."""
+"""Calls of one pool of connections: a pool looks at each of its connections whenever a call comes
+and goes, and asks the kernel about those that are idle, so that one pool of 256 took longer than
+all the rest of a call."""
 _KEEP = 15.0
-"""Seconds an idle connection is kept; servers close theirs sooner or later, and the next call must not run into that."""
+"""Seconds an idle connection is kept; servers close theirs sooner or later, and the next call must
+not run into that."""
 _NO_KEY = "none"
 """Servers of one's own take any key, and the SDKs want one."""
 _UNSENT = {
@@ -43,7 +48,8 @@ class ConnectionFailure:
 
     why: str
     sent: bool
-    """Whether the server had the whole request: then it may have worked on it, and charge for that."""
+    """Whether the server had the whole request: then it may have worked on it, and charge for
+    that."""
 
 
 Sent = tuple[bytes, str] | ErrorResponse | ConnectionFailure
@@ -69,7 +75,8 @@ class Client(Protocol):
         ...
 
     async def ask(self, path: str, content: bytes) -> Sent:
-        """Send a question once. The answer takes as long as it takes; only a stream that falls silent is given up."""
+        """Send a question once. The answer takes as long as it takes; only a stream that falls
+        silent is given up."""
         ...
 
     async def close(self) -> None:
@@ -100,7 +107,8 @@ def open_client(
 
 
 def _make_opener(url: str) -> "Callable[[], httpx2.AsyncClient]":
-    """Redirects are not followed: the key would go along to wherever they point. Loopback needs no proxy."""
+    """Redirects are not followed: the key would go along to wherever they point. Loopback needs no
+    proxy."""
     import httpx2
 
     limits = httpx2.Limits(
@@ -127,7 +135,8 @@ class _Lane:
 
 
 class _Carrier:
-    """Either SDK: both have the same bones. The first lane with room is taken, so that few calls keep to few connections."""
+    """Either SDK: both have the same bones. The first lane with room is taken, so that few calls
+    keep to few connections."""
 
     def __init__(self, sdk: Any, open_lane: Callable[[], Any], silence: float) -> None:
         self._sdk, self._open_lane, self._silence = sdk, open_lane, silence

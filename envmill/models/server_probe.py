@@ -147,7 +147,9 @@ class ServerProbe:
         place = (sdk, endpoint.url)
         if place not in self._listed:
             connection = self._connections.of(sdk, endpoint)
-            connection.prepare()  # every one before the first clock starts, since tasks begin after those that made them wait
+            # every one before the first clock starts, since tasks begin after those that made them
+            # wait
+            connection.prepare()
             self._listed[place] = asyncio.create_task(_list_models(connection, self._seconds))
         return await self._listed[place]
 

@@ -36,7 +36,8 @@ Way = Literal["correct", "continue", "afresh"]
 _BOUNDS: dict[Way, int] = {"correct": 2, "continue": 3, "afresh": 1}
 _DEFAULT = Sampling()
 _STRIDE = 1 + sum(_BOUNDS.values())
-"""Sample numbers that one question may use up, so that the repairs of one sample are never another's first answer."""
+"""Sample numbers that one question may use up, so that the repairs of one sample are never
+another's first answer."""
 
 
 class Asker(Protocol):
@@ -73,7 +74,8 @@ class ModelSession:
         return self._asked
 
     def afresh(self, number: int, warning: str = "") -> "ModelSession":
-        """The same subject with no conversations yet: each question is asked for another sample. The cost is added to this account.
+        """The same subject with no conversations yet: each question is asked for another sample.
+        The cost is added to this account.
 
         `warning` says why earlier attempts failed; it follows every prompt that begins a conversation.
         """
@@ -108,9 +110,12 @@ class ModelSession:
     ) -> C:
         """A typed record; BadReply once bounded repair has not helped; Outage when nobody answers.
 
-        With a `complaint` the conversation about the last reply to this prompt goes on: what was sent stays byte for byte, so that a
-        provider's prompt cache applies. `part` tells several conversations from one prompt apart, for example one per tool. `stands` is
-        the version complained about: where it is not what the last reply says, since a debugger changed it, it is quoted.
+        With a `complaint` the conversation about the last reply to this prompt goes on: what was
+        sent stays byte for byte, so that a
+        provider's prompt cache applies. `part` tells several conversations from one prompt apart,
+        for example one per tool. `stands` is
+        the version complained about: where it is not what the last reply says, since a debugger
+        changed it, it is quoted.
         """
         messages = self._open(prompt, inputs, reply, part, complaint, stands)
         first = self._request(
@@ -140,7 +145,8 @@ class ModelSession:
                 return record
             if not repair.go_on():
                 raise BadReply(
-                    f"{prompt.name} for {self._subject}: no usable reply after {repair.count} repairs. {repair.complaint}\n"
+                    f"{prompt.name} for {self._subject}: no usable reply after {repair.count} "
+                    f"repairs. {repair.complaint}\n"
                     "Look at its replies in model_calls; mend the prompt, or ask another model.",
                     stop=repair.stop,
                     complaint=repair.complaint,
@@ -303,11 +309,17 @@ class _Repair(Generic[C]):
         return self._begun or self._last.text
 
     def _continue(self) -> tuple[Message, ...]:
-        again = "Your reply was cut off. Go on exactly where it ends, in the middle of a word if need be; repeat nothing, add nothing."
+        again = (
+            "Your reply was cut off. Go on exactly where it ends, in the middle of a word if "
+            "need be; repeat nothing, add nothing."
+        )
         return (*self._asked, Message("assistant", self._begun), Message("user", again))
 
     def _correct(self) -> tuple[Message, ...]:
-        again = f"Your last reply could not be used. {self.complaint} Reply again with the whole JSON object."
+        again = (
+            f"Your last reply could not be used. {self.complaint} Reply again with the whole "
+            "JSON object."
+        )
         return (*self._asked, Message("assistant", self.said), Message("user", again))
 
     def _widen(self) -> Sampling:
@@ -321,7 +333,8 @@ class _Repair(Generic[C]):
 
 
 def name_judge(models: ModelSession) -> str:
-    """Judge as its server calls it, so that a replay has the same one; the embedded judge is `offline`, whatever its mistake rate."""
+    """Judge as its server calls it, so that a replay has the same one; the embedded judge is
+    `offline`, whatever its mistake rate."""
     model = models.name_model("judge")
     return (
         "offline"

@@ -1,4 +1,5 @@
-"""A share of one model's limits: what a process may use of them while others of this machine ask the same model.
+"""A share of one model's limits: what a process may use of them while others of this machine ask
+the same model.
 
 each process: file with calls in flight ─► looked at by all others, ten times a second ─► limits divided by those who ask
 """
@@ -13,7 +14,8 @@ from envmill.models.process_registry import ProcessRegistry
 from schemas.base import digest
 
 LOOK = 0.1
-"""Seconds between two looks at the others; a process newly there asks nothing until they had time to see it."""
+"""Seconds between two looks at the others; a process newly there asks nothing until they had time
+to see it."""
 _IDLE = 2.0  # seconds without a call in flight or waiting, after which the others may have all
 _NOTE = struct.Struct("<Id")  # calls in flight, and when they were last told
 
@@ -30,7 +32,8 @@ class SharedLoad:
     """Whether the others had time to see us."""
 
     def bound(self, in_flight: int, most: int) -> int:
-        """Calls this process may have in flight: its part, reached by no more than its part of what is free."""
+        """Calls this process may have in flight: its part, reached by no more than its part of what
+        is free."""
         if not self.settled:
             return 0
         free = most - self.elsewhere - in_flight
@@ -39,7 +42,8 @@ class SharedLoad:
 
 
 class Share:
-    """Of one process and model. Clocks of processes on one machine agree, since they count from its start."""
+    """Of one process and model. Clocks of processes on one machine agree, since they count from its
+    start."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._presence, self._clock = ProcessRegistry(folder), clock
@@ -72,12 +76,14 @@ class Share:
 
 
 def is_limited(provider: str) -> bool:
-    """Whether somebody outside bears the calls of a provider; batches go out at once and are read back."""
+    """Whether somebody outside bears the calls of a provider; batches go out at once and are read
+    back."""
     return provider not in ("offline", "replay") and not provider.startswith("batch-")
 
 
 class Shares:
-    """The shares of one process, by model. Limits are those of an account, so they are shared across runs."""
+    """The shares of one process, by model. Limits are those of an account, so they are shared
+    across runs."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._folder, self._clock = folder, clock

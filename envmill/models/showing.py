@@ -1,4 +1,5 @@
-"""A door that asks nobody: it catches the first request an account would send, so that it can be shown."""
+"""A door that asks nobody: it catches the first request an account would send, so that it can be
+shown."""
 
 import asyncio
 

@@ -1,7 +1,8 @@
 """A record's schema in the narrow dialect that vendors enforce while they decode.
 
-Every object is closed and all its fields are required. What that cannot say (an object with keys of the model's choice, any JSON
-value, a record inside itself) leaves the schema to the prompt, where it stands in any case.
+Every object is closed and all its fields are required. What that cannot say (an object with keys of
+the model's choice, any JSON value, a record inside itself) leaves the schema to the prompt, where
+it stands in any case.
 """
 
 from functools import lru_cache
@@ -9,7 +10,8 @@ from functools import lru_cache
 from schemas.base import Contract, Json, canonical_json, is_array, is_object
 
 _KEPT = ("type", "enum", "const", "description")
-"""Bounds and formats are checked when the reply is read; vendors differ in which of them they take."""
+"""Bounds and formats are checked when the reply is read; vendors differ in which of them they
+take."""
 _PARTS = "#/$defs/"
 
 
@@ -19,12 +21,14 @@ class Inexpressible(ValueError):
 
 @lru_cache(maxsize=256)
 def render_schema(record: type[Contract]) -> str:
-    """The whole schema, as prompts show it. Made once: pydantic takes half a millisecond, as long as a third of a call."""
+    """The whole schema, as prompts show it. Made once: pydantic takes half a millisecond, as long
+    as a third of a call."""
     return canonical_json(make_schema(record))
 
 
 def make_schema(record: type[Contract]) -> Json:
-    """A record's JSON schema. Its parts are filed under their titles and not under the names of their classes: the text is part of a
+    """A record's JSON schema. Its parts are filed under their titles and not under the names of
+    their classes: the text is part of a
     call's key, and a class may be renamed when its title stays."""
     schema: Json = _leave_out(record.model_json_schema(), record.fenced)
     parts: dict[str, Json] = schema.get("$defs", {})

@@ -1,4 +1,5 @@
-"""Terms of a run: the discipline its calls are held to, made of its config, this process's settings and what the ledger knows."""
+"""Terms of a run: the discipline its calls are held to, made of its config, this process's settings
+and what the ledger knows."""
 
 from collections.abc import Iterable
 
@@ -24,7 +25,8 @@ _FREE = ("offline", "replay")
 
 
 def check_terms(config: RunConfig, settings: Settings, lake: Lake) -> None:
-    """Before anything is fixed: a run that cannot be held to its terms must not take its id along."""
+    """Before anything is fixed: a run that cannot be held to its terms must not take its id
+    along."""
     prices = Prices.load(settings.prices)
     if config.reuse and config.reuse not in lake.runs():
         raise SettingsError(
@@ -36,7 +38,8 @@ def check_terms(config: RunConfig, settings: Settings, lake: Lake) -> None:
 
 
 def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) -> Allowance:
-    """What a run may spend is the one thing that may change while it goes on: asked for by its id, and written down."""
+    """What a run may spend is the one thing that may change while it goes on: asked for by its id,
+    and written down."""
     agreed = Allowance(fixed.budget, fixed.budget_tokens)
     changes = sorted(
         (row for row in lake.read(RunEvent, run) if row.event == "budget"),
@@ -63,7 +66,8 @@ def set_terms(
     cast: RoleModels,
     calls: Iterable[ModelCall],
 ) -> CallPolicy:
-    """Open the budget beside the leases; its processes find each other there. Whoever sets terms closes them."""
+    """Open the budget beside the leases; its processes find each other there. Whoever sets terms
+    closes them."""
     prices = Prices.load(settings.prices)
     providers: list[Provider] = [cast.author, *cast.others.values()]
     if allowance.money is not None:
@@ -87,7 +91,8 @@ def set_terms(
 
 
 def hold_calls(settings: Settings) -> CallPolicy:
-    """The discipline of calls outside of any run: limits, deadlines and redaction as a run has them, and no budget."""
+    """The discipline of calls outside of any run: limits, deadlines and redaction as a run has
+    them, and no budget."""
     return CallPolicy(
         limits=ModelLimits(
             settings.in_flight, settings.requests_per_minute, settings.tokens_per_minute
@@ -111,7 +116,8 @@ def read_replies(run: str, settings: Settings, lake: Lake) -> Known:
 
 
 def count_spent(calls: Iterable[ModelCall]) -> Amount:
-    """What the ledger says was spent or may have been; a row seen in journal and lake counts once, a price nobody knows counts as
+    """What the ledger says was spent or may have been; a row seen in journal and lake counts once,
+    a price nobody knows counts as
     tokens alone."""
     rows = {call.id: call for call in calls}.values()
     return Amount(
@@ -134,6 +140,7 @@ def _require_prices(models: Iterable[tuple[str, str]], prices: Prices) -> None:
         }
     ):
         raise SettingsError(
-            f"A budget in money cannot be held without the price of {', '.join(unpriced)}. Enter it in the price file with where and when "
+            f"A budget in money cannot be held without the price of {', '.join(unpriced)}. Enter "
+            "it in the price file with where and when "
             "you read it, or set a budget in tokens."
         )

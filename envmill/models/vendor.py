@@ -1,4 +1,5 @@
-"""A model behind a vendor's wire format: written, sent, read; a field that the server refuses by name is left out next time."""
+"""A model behind a vendor's wire format: written, sent, read; a field that the server refuses by
+name is left out next time."""
 
 import re
 from dataclasses import replace
@@ -24,12 +25,14 @@ class Vendor:
     ) -> None:
         self.name = name
         self.model = f"{model}@{endpoint}" if endpoint else model
-        """With the server's name, where it has one: two servers may call different models the same."""
+        """With the server's name, where it has one: two servers may call different models the
+        same."""
         self._asked, self._dialect, self._connection = model, dialect, connection
         self._terms = ModelTerms(own=not connection.endpoint.url)
 
     async def complete(self, request: Request) -> Completion:
-        """One answer. A request refused for one of its optional fields was not served, and is sent again without it."""
+        """One answer. A request refused for one of its optional fields was not served, and is sent
+        again without it."""
         terms = self._terms
         for _ in range(_MOST_CONCESSIONS):
             written = self._write(request, terms)
@@ -63,7 +66,8 @@ class Vendor:
         return self._dialect.gather(answer) if isinstance(answer, list) else answer
 
     def _concede(self, refused: BadRequest, written: WireRequest, terms: ModelTerms) -> ModelTerms:
-        """Fields are left out from now on; a limit may have been this request's alone, and is found again when it is not."""
+        """Fields are left out from now on; a limit may have been this request's alone, and is found
+        again when it is not."""
         granted = concede(refused, written, terms, self._dialect.optional)
         if (
             granted is None
@@ -82,7 +86,8 @@ class Vendor:
 
 
 def _is_streamed(request: Request, wanted: bool | None) -> bool:
-    """In pieces, unless a setting says otherwise: what stands in between cuts connections on which nothing moves, and a stream that
+    """In pieces, unless a setting says otherwise: what stands in between cuts connections on which
+    nothing moves, and a stream that
     died is told from a model that thinks. SGLang gives token ids with whole answers alone."""
     return not request.sampling.logprobs if wanted is None else wanted
 

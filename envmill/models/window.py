@@ -1,8 +1,10 @@
-"""How many calls of one model may be in flight: one more after each round of replies, half as many after a complaint."""
+"""How many calls of one model may be in flight: one more after each round of replies, half as many
+after a complaint."""
 
 
 class Window:
-    """Additive increase, multiplicative decrease, between one and a ceiling; never more than `bound`, which others may lower."""
+    """Additive increase, multiplicative decrease, between one and a ceiling; never more than
+    `bound`, which others may lower."""
 
     def __init__(self, ceiling: int) -> None:
         self.ceiling = self.bound = ceiling
@@ -20,7 +22,8 @@ class Window:
         self.size = min(float(self.ceiling), self.size + 1 / self.size)
 
     def shrink(self, began: float, now: float) -> bool:
-        """A call was refused for being one too many; of those sent together, only the first counts. Whether it did."""
+        """A call was refused for being one too many; of those sent together, only the first counts.
+        Whether it did."""
         if began < self._shrunk:
             return False
         self.size, self._shrunk = max(1.0, min(self.size, self.in_flight) / 2), now

@@ -1,4 +1,5 @@
-"""Audit: every gate over an environment and its scenarios, whoever made them; no stop at the first drop, nothing is written.
+"""Audit: every gate over an environment and its scenarios, whoever made them; no stop at the first
+drop, nothing is written.
 
 environment ─► each of ENVIRONMENT_GATES ─┐
 scenarios   ─► each of SCENARIO_GATES ────┼─► entries: gate, finding, seconds
@@ -65,7 +66,8 @@ async def audit_scenario(
 
 
 def audit_set(folders: Sequence[Folder]) -> list[AuditEntry]:
-    """What can only be said of many: near-duplicates among environments, and repeats among the scenarios of each."""
+    """What can only be said of many: near-duplicates among environments, and repeats among the
+    scenarios of each."""
     names = {folder.environment.id: folder.environment.name for folder in folders}
     scenarios = {scenario.id: scenario for folder in folders for scenario in folder.scenarios}
     entries = [
@@ -114,6 +116,7 @@ async def _ask(gate: Gate[T], subject: T, means: GateContext) -> Finding:
             finding = await gate.decide(subject, means)
         except EnvMillError as error:
             finding = fail(gate.name, type(error).__name__, error.message)
-        except Exception as error:  # one gate's failure becomes a line of the dossier  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001
+            # one gate's failure becomes a line of the dossier
             finding = fail(gate.name, "gate_breaks", f"{type(error).__name__}: {error}")
     return finding.timed(watch.seconds)

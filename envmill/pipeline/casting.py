@@ -1,4 +1,5 @@
-"""The cast of a run, for what its rows rest on: which model played which part. A run keeps the settings it began with."""
+"""The cast of a run, for what its rows rest on: which model played which part. A run keeps the
+settings it began with."""
 
 from envmill.interop.exporters.sources import Cast, name_model
 from envmill.models.base import Role

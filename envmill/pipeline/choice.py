@@ -1,4 +1,5 @@
-"""The choice of seeds: made once, when a run is opened, from its own seed and from what earlier runs of the recipe started from.
+"""The choice of seeds: made once, when a run is opened, from its own seed and from what earlier
+runs of the recipe started from.
 
 earlier runs ─► their choices, or the themes they built ─► Past ─► recipe.pick_seeds ─► SeedChoice, fixed with the run
 """
@@ -23,12 +24,14 @@ _FOUND = """
            s.source <> '' and s.usefulness >= $score and s.modelability >= $score,
            s.source = '' or exists (from blueprints b where b.run = s.run and b.origin ->> 'seed' = s.id), coalesce(s.field, '')
     from seeds s where s.recipe = $recipe and not list_contains($known, s.run) order by all"""
-"""Of runs that mined or grew their themes, and of those that were begun before choices were stored: theme, text, variation and cell of each
-seed; whether it was named by a model and worth building, whether it was used, and its field of work."""
+"""Of runs that mined or grew their themes, and of those that were begun before choices were stored:
+theme, text, variation and cell of each seed; whether it was named by a model and worth building,
+whether it was used, and its field of work."""
 
 
 def is_mined(config: RunConfig, recipe: Recipe) -> bool:
-    """Whether themes are looked for before anything else: in a corpus, or in texts of the recipe's own."""
+    """Whether themes are looked for before anything else: in a corpus, or in texts of the recipe's
+    own."""
     return not config.given_by and bool(config.corpus or recipe.pick_texts(config, NO_PAST))
 
 
@@ -46,7 +49,8 @@ def find_choice(lake: Lake, run: str) -> SeedChoice | None:
 
 
 def settle_choice(lake: Lake, run: str, config: RunConfig, recipe: Recipe) -> SeedChoice:
-    """The choice of the run: the stored one, or else a new one, which is stored before anything rests on it."""
+    """The choice of the run: the stored one, or else a new one, which is stored before anything
+    rests on it."""
     if (stored := find_choice(lake, run)) is not None:
         return stored
     if config.given_by:
@@ -65,7 +69,8 @@ def settle_choice(lake: Lake, run: str, config: RunConfig, recipe: Recipe) -> Se
 
 
 def _find_past(lake: Lake, run: str, config: RunConfig) -> Past:
-    """A run that answers with the replies of another one asks what that one asked: it has the same past."""
+    """A run that answers with the replies of another one asks what that one asked: it has the same
+    past."""
     if config.provider == "replay" and is_file(config.recording):
         return read_past(config.recording)
     origin = config.recording if config.provider == "replay" else config.reuse

@@ -179,4 +179,7 @@ def _compare_files(before: DataLock, after: DataLock) -> Iterator[str]:
     )
     same = sum(now.get(name) == found for name, found in then.items())
     if then != now:
-        yield f"{same} of {len(then)} files are the same; {len(now.keys() - then.keys())} came, {len(then.keys() - now.keys())} went"
+        yield (
+            f"{same} of {len(then)} files are the same; {len(now.keys() - then.keys())} came, "
+            f"{len(then.keys() - now.keys())} went"
+        )

@@ -93,7 +93,8 @@ _KNOWN = f"""{_RUNS}
     from environments join past using (run) having count(*) > 0"""
 
 _DIFFERENCES = 0.1
-"""Differences that the blind reader finds in a scenario: 2 in 20 that a strong model wrote (docs/audit/planted-in-real-work.md)."""
+"""Differences that the blind reader finds in a scenario: 2 in 20 that a strong model wrote
+(docs/audit/planted-in-real-work.md)."""
 
 _TOKENS = """
     select sum(tokens_in) / sum(characters) as tokens_in, sum(tokens_out) / sum(length(reply) + length(reasoning)) as tokens_out
@@ -124,7 +125,8 @@ class Forecast:
 _REVIEW = (TESTER.name, CHECKER.name)
 """Prompts of the review, which building asks as well as its gate."""
 _JUDGED = (SUSPICION.name, READER.name, MAPPER.name, COVERAGE.name)
-"""Prompts of the judge of suspicions, and of the blind reader, the mapper and the reader of rules, who are the same model."""
+"""Prompts of the judge of suspicions, and of the blind reader, the mapper and the reader of rules,
+who are the same model."""
 _POLICY, _USER = ROLLOUT_PROMPTS
 _ACTORS = ("policy", "user")
 """Roles that are asked in rollouts."""
@@ -146,7 +148,8 @@ class _Load:
     got: float | None
     basis: str
     requests: tuple[Request, ...] = ()
-    """Those that are known to the letter; the other calls are only as many and as long as in the past."""
+    """Those that are known to the letter; the other calls are only as many and as long as in the
+    past."""
     repaired: float = 0.0
     """Characters of the calls that are not known to the letter."""
 
@@ -266,7 +269,8 @@ def _read_rollouts(lake: Lake, config: RunConfig) -> Iterator[_Load]:
 
 
 def _foresee_plans(lake: Lake, config: RunConfig, recipe: Recipe) -> Iterator[_Load]:
-    """A plan for each block of scenarios of an environment, where past runs of the recipe made none."""
+    """A plan for each block of scenarios of an environment, where past runs of the recipe made
+    none."""
     prompt = next((one for one in recipe.prompts.get(_SCENARIOS, ()) if one.name == _PLAN), None)
     if prompt is None or not config.plan:
         return
@@ -277,12 +281,16 @@ def _foresee_plans(lake: Lake, config: RunConfig, recipe: Recipe) -> Iterator[_L
 
 def _foresee_blocks(lake: Lake, config: RunConfig, prompt: Prompt, calls: int) -> Iterator[_Load]:
     for runs, known in fetch(lake, _KNOWN, {"recipe": config.recipe}):
-        basis = f"one for each {BLOCK} scenarios of an environment, over the environments of {_describe_runs(runs)}"
+        basis = (
+            f"one for each {BLOCK} scenarios of an environment, over the environments of "
+            f"{_describe_runs(runs)}"
+        )
         yield _Load(_SCENARIOS, _PLAN, "author", calls, known + len(prompt.text), None, basis)
 
 
 def _foresee_judge(lake: Lake, config: RunConfig) -> Iterator[_Load]:
-    """Two readings of each suspicion that past runs met, a blind reading and a map of each scenario, and two readings of what they find.
+    """Two readings of each suspicion that past runs met, a blind reading and a map of each
+    scenario, and two readings of what they find.
 
     A judge that is not calibrated for a code is asked less often.
     """
@@ -359,7 +367,8 @@ def _read_texts(config: RunConfig) -> list[Text]:
 
 
 async def _render_first(recipe: Recipe, config: RunConfig) -> list[_Load]:
-    """The prompts that depend on nothing but the texts of a corpus, or else the seeds, exactly as they will be sent."""
+    """The prompts that depend on nothing but the texts of a corpus, or else the seeds, exactly as
+    they will be sent."""
     ruler = _Ruler(config.run_seed)
     texts = [
         recipe.find_theme(text.text, ModelSession(ruler, "environments-mine", text.id))

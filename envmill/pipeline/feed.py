@@ -1,4 +1,5 @@
-"""The recall feed: a file of all that was withdrawn, numbered in the order in which the file learnt of it. Trainers poll it.
+"""The recall feed: a file of all that was withdrawn, numbered in the order in which the file learnt
+of it. Trainers poll it.
 
 withdrawals and rejections of all runs ──those the file lacks──► appended with the next numbers ──► replaced at once
 """

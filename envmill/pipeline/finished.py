@@ -12,7 +12,8 @@ from schemas.run import RunConfig
 
 
 def is_finished(lake: Lake, run: str) -> bool:
-    """Its last event says so, of the whole line, and as the program is now no step lacks anything. A run of rounds is not looked at."""
+    """Its last event says so, of the whole line, and as the program is now no step lacks anything.
+    A run of rounds is not looked at."""
     events = sorted(lake.read(RunEvent, run), key=lambda one: one.happened_at)
     if not events or events[-1].event != "finished" or STEPS[-1].name not in events[-1].detail:
         return False

@@ -1,4 +1,5 @@
-"""A keeper: the process that holds one subject after the other against the gates, in a jail of its own, for the walk that started it."""
+"""A keeper: the process that holds one subject after the other against the gates, in a jail of its
+own, for the walk that started it."""
 
 import asyncio
 import json

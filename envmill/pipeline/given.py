@@ -1,4 +1,5 @@
-"""Environments of earlier runs: which ones a run starts from, which of their scenarios it makes harder, and what each step is handed.
+"""Environments of earlier runs: which ones a run starts from, which of their scenarios it makes
+harder, and what each step is handed.
 
 earlier runs ─► kept environments, easy scenarios ─► GivenEnvironments, fixed with the run
 each step of the environment lap ─► what the earlier run made and found there, under its old ids ─► nothing is asked of a model
@@ -199,7 +200,8 @@ def _is_kept(row: Attrition) -> bool:
 
 
 class HandedLap:
-    """What the steps of the environment lap hand over instead of working. Repairs (`builds`) stay where they were made."""
+    """What the steps of the environment lap hand over instead of working. Repairs (`builds`) stay
+    where they were made."""
 
     def __init__(self, lake: Lake, given: GivenEnvironments) -> None:
         self._runs, self._wanted = (
@@ -293,7 +295,8 @@ class HandedLap:
 
 @dataclass(frozen=True)
 class EarlierScenarios:
-    """Scenarios that other runs kept of given environments, and the lines that were planned for them."""
+    """Scenarios that other runs kept of given environments, and the lines that were planned for
+    them."""
 
     scenarios: Mapping[str, tuple[Scenario, ...]]
     """Environment → its scenarios."""

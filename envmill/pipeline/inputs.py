@@ -125,7 +125,8 @@ class StepInputs:
         }
 
     def _requires(self, row: Attrition) -> bool:
-        """What was asked for is required: a review, a reader, or protected sets put where they are looked for."""
+        """What was asked for is required: a review, a reader, or protected sets put where they are
+        looked for."""
         if row.gate == "F3":
             return row.reason != "no_protected_set"
         if row.gate == "S16":
@@ -187,7 +188,8 @@ class StepInputs:
             raise SettingsError(f"{changed}. Put it back, or start a new run.")
 
     def seen(self, step: str) -> tuple[Seen, ...]:
-        """What runs that began before this one kept of environments at a step; of one that came again, any sketch will do."""
+        """What runs that began before this one kept of environments at a step; of one that came
+        again, any sketch will do."""
         runs = self._lake.runs()
         earlier = runs[: runs.index(self.run)] if self.run in runs else runs
         made = Fingerprint(step, "")
@@ -210,7 +212,8 @@ def _own(text: str) -> Text:
 
 
 def enter_texts(upstream: StepInputs) -> list[Subject[Text]]:
-    """Texts of the corpus the run began with, a file that has changed since being refused; or those that the recipe grows themes from."""
+    """Texts of the corpus the run began with, a file that has changed since being refused; or those
+    that the recipe grows themes from."""
     config = upstream.config
     if not config.corpus:
         return [
@@ -294,7 +297,8 @@ def enter_places(upstream: StepInputs) -> list[Subject[ScenarioSlot]]:
 
 
 def _go_on(slot: ScenarioSlot, given: GivenEnvironments, earlier: EarlierScenarios) -> ScenarioSlot:
-    """The first place of a given environment: numbers go on behind those of earlier runs, whose lines are taken."""
+    """The first place of a given environment: numbers go on behind those of earlier runs, whose
+    lines are taken."""
     environment, first = slot.environment.id, given.first[slot.environment.id]
     scenarios = {one.id: one for one in earlier.scenarios.get(environment, ())}
     parents = tuple(
@@ -392,7 +396,8 @@ def enter_probed(upstream: StepInputs) -> list[Subject[PlacedScenario[Scenario]]
 
 
 def enter_load(upstream: StepInputs) -> list[Subject[ExportInput]]:
-    """The run itself, once: nothing enters when nothing is left to learn from. Scenarios that no teacher passed are worth rollouts."""
+    """The run itself, once: nothing enters when nothing is left to learn from. Scenarios that no
+    teacher passed are worth rollouts."""
     kept = upstream.kept("scenarios-filter") - upstream.untrainable()
     scenarios = _bound(
         upstream, [one for one in upstream.made(Scenario, "scenarios-build") if one.id in kept]
@@ -456,7 +461,8 @@ def _read_contamination(upstream: StepInputs) -> ContaminationReport | None:
 def score_attempt(rollout: Rollout, again: Reverification | None = None) -> ScoredAttempt:
     """What it earned; nothing where it ended in error, as every attempt that its user misled does.
 
-    Judged again with the same result, it counts as judged by the code that did so. With another result it counts nowhere: its transcript
+    Judged again with the same result, it counts as judged by the code that did so. With another
+    result it counts nowhere: its transcript
     was kept or dropped for the first one.
     """
     same = again is not None and (again.outcome, again.reward) == (rollout.outcome, rollout.reward)

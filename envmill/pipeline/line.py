@@ -1,4 +1,5 @@
-"""The line: ten steps in two laps, in the one order there is, and one before them where themes are mined from a corpus.
+"""The line: ten steps in two laps, in the one order there is, and one before them where themes are
+mined from a corpus.
 
 environments  (mine ─►) generate ─► build ─► verify ─► filter
 scenarios                                      └─► generate ─► build ─► verify ─► filter ─► collect ─► export
@@ -57,7 +58,8 @@ Decide = Callable[[Sequence[Subject[T]], RunContext], Mapping[str, Finding]]
 
 @dataclass(frozen=True)
 class PipelineStep:
-    """One flow, one deployment, one library function, and a barrier. `make_step` checks that what enters is what the functions take."""
+    """One flow, one deployment, one library function, and a barrier. `make_step` checks that what
+    enters is what the functions take."""
 
     lap: Lap
     stage: Stage

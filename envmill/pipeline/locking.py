@@ -1,4 +1,5 @@
-"""A lock: one file with all that decides an export's bytes, so that the same bytes can be written again, and a difference explained.
+"""A lock: one file with all that decides an export's bytes, so that the same bytes can be written
+again, and a difference explained.
 
 runs, options ─► selection ─► folders ─► hashes ─┐
 settings, models, prompts, versions ─────────────┴─► lock

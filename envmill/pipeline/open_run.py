@@ -48,7 +48,8 @@ async def open_walk(
     answer: Author | None = None,
     find_truth: FindTruth | None = None,
 ) -> AsyncGenerator[Runner]:
-    """Everything one process needs to work on a run. A run keeps the config it started with, whatever is asked later."""
+    """Everything one process needs to work on a run. A run keeps the config it started with,
+    whatever is asked later."""
     lake = Lake(open_store(settings.lake))
     _check(run, config, settings, lake, answer)
     asked, (config, recipe, past) = config, _settle(run, config, lake)
@@ -139,7 +140,8 @@ async def open_role(
     folder: Path,
     answer: Author | None = None,
 ) -> AsyncGenerator[ModelSession]:
-    """A model in one role outside of any run. Its replies are journalled in `folder`: what was answered is not asked again."""
+    """A model in one role outside of any run. Its replies are journalled in `folder`: what was
+    answered is not asked again."""
     config = RunConfig.model_validate({role: spec, "mistakes": 0.0})
     check_cast(config, settings)
     _check_author(config, settings, answer)
@@ -209,7 +211,8 @@ def _check_recording(config: RunConfig, settings: Settings, lake: Lake) -> None:
         and config.recording not in lake.runs()
     ):
         raise SettingsError(
-            f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs in {lake.url}, "
+            f"There is no run {config.recording!r} to replay. Set `recording` to one of the runs "
+            f"in {lake.url}, "
             "or to a file like kept/run.jsonl."
         )
     _read_recording(config, settings, lake)

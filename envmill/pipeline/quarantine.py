@@ -1,4 +1,5 @@
-"""Setting rows aside: they go to `quarantine` as they were found, and the exits of their subjects are told anew.
+"""Setting rows aside: they go to `quarantine` as they were found, and the exits of their subjects
+are told anew.
 
 rows, losses ──by bucket──► lease ─► latest exits ─► one published attempt (quarantine rows, a `quality` gate row and an exit per subject)
 """
@@ -98,7 +99,8 @@ def _latest_exits(attrition: Iterable[Attrition], subjects: set[str]) -> dict[st
 
 
 def _describe_anew(exit: Attrition, losses: Sequence[Loss], number: int) -> list[Attrition]:
-    """Without a child left, or without what it was kept for, the subject is dropped here; nothing was spent on that."""
+    """Without a child left, or without what it was kept for, the subject is dropped here; nothing
+    was spent on that."""
     if not losses:
         return []
     gone = len({loss.row for loss in losses if loss.row and not loss.whole}) + sum(

@@ -1,4 +1,5 @@
-"""Pass rates of scenarios by policy: of stored rollouts, or of a file of attempts that were made elsewhere."""
+"""Pass rates of scenarios by policy: of stored rollouts, or of a file of attempts that were made
+elsewhere."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +20,8 @@ _KNOWING = "reference"
 
 
 class _Line(BaseModel):
-    """A line of a file: the attempts of a policy at a scenario, or a single one. Further fields are not read."""
+    """A line of a file: the attempts of a policy at a scenario, or a single one. Further fields are
+    not read."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -113,7 +115,8 @@ def _sum_up(told: Iterable[_Attempts]) -> Rates:
 
 
 def find_strongest(rates: Rates) -> str:
-    """The policy with the best mean pass rate over its scenarios; empty where there is none. One that knows the path does not count."""
+    """The policy with the best mean pass rate over its scenarios; empty where there is none. One
+    that knows the path does not count."""
     shares = defaultdict[str, list[float]](list)
     for told in rates.values():
         for one in told:

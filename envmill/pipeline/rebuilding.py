@@ -1,4 +1,5 @@
-"""A locked export, written again: the same bytes, or a list of what is missing or other than it was, and nothing written.
+"""A locked export, written again: the same bytes, or a list of what is missing or other than it
+was, and nothing written.
 
 lock ─► versions, runs ─► rows of today, compared ─► the locked ones ─► folders ─► hashes compared ─► written all at once
 """
@@ -94,7 +95,9 @@ def _compare_versions(lock: DataLock) -> Iterator[str]:
             yield f"{words} is of another version: {here} here, {then} in the lock"
     for name, then in lock.versions.libraries.items():
         if now.libraries.get(name) != then:
-            yield f"{name} is of another version: {now.libraries.get(name)} here, {then} in the lock"
+            yield (
+                f"{name} is of another version: {now.libraries.get(name)} here, {then} in the lock"
+            )
 
 
 def _compare_runs(lake: Lake, lock: DataLock) -> Iterator[str]:
@@ -141,9 +144,15 @@ def _compare_rows(
             elif name in aside:
                 yield f"{what} was set aside since: {aside[name]}"
             elif name not in there[kind]:
-                yield f"{what} is not in the lake: {_find_successor(lake, lock, name) or 'a file was lost, or its step was made again'}"
+                yield (
+                    f"{what} is not in the lake: "
+                    f"{_find_successor(lake, lock, name) or 'a file was lost, or its step was made again'}"
+                )
             elif name not in leaving[kind]:
-                yield f"{what} may not leave any more: {stays.get(name, 'its scenario stays, or its terms changed')}"
+                yield (
+                    f"{what} may not leave any more: "
+                    f"{stays.get(name, 'its scenario stays, or its terms changed')}"
+                )
             elif leaving[kind][name] != then:
                 yield f"{what} was changed: {_name_fields(then, leaving[kind][name])}"
 

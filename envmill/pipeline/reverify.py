@@ -1,4 +1,5 @@
-"""Recall: what was shipped is judged again, by today's gates and every attack the lake knows; what fails is withdrawn.
+"""Recall: what was shipped is judged again, by today's gates and every attack the lake knows; what
+fails is withdrawn.
 
 bundles ─► shipped environments with their scenarios ─► gates ─► verdicts
                                                           └────► withdrawals, naming the bundles that hold it
@@ -102,7 +103,8 @@ async def judge_again(lake: Lake, shipped: Shipped, means: GateContext) -> Rejud
     ][:1] or [None]
     if environment is None:
         raise LakeError(
-            f"{shipped.environment} was shipped by run {shipped.run}, and its record is gone. Restore the lake's files from a copy."
+            f"{shipped.environment} was shipped by run {shipped.run}, and its record is gone. "
+            "Restore the lake's files from a copy."
         )
     tests = tuple(one for one in lake.read(Test, shipped.run) if one.environment == environment.id)
     scenarios = [one for one in lake.read(Scenario, shipped.run) if one.id in shipped.scenarios]
@@ -132,7 +134,8 @@ async def judge_again(lake: Lake, shipped: Shipped, means: GateContext) -> Rejud
 
 
 async def _pass(gates: Sequence[Gate[T]], subject: T, means: GateContext) -> list[Finding]:
-    """As in production, up to the first that stops; that one is asked again, in fresh sessions, since a recall is no place for a fluke."""
+    """As in production, up to the first that stops; that one is asked again, in fresh sessions,
+    since a recall is no place for a fluke."""
     findings: list[Finding] = []
     for gate in gates:
         if not gate.required:
@@ -161,7 +164,8 @@ async def _ask(gate: Gate[T], subject: T, means: GateContext) -> Finding:
         return await gate.check(subject, means)
     except EnvMillError as error:
         return fail(gate.name, type(error).__name__.lower(), error.message)
-    except Exception as error:  # one gate's failure becomes a verdict of its subject  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001
+        # one gate's failure becomes a verdict of its subject
         return fail(gate.name, "gate_breaks", f"{type(error).__name__}: {error}")
 
 

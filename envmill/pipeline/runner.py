@@ -1,4 +1,5 @@
-"""Walking the line: ask the lake what is lacking, work on it, save it. Prefect decorates this; tests and benchmarks call it bare.
+"""Walking the line: ask the lake what is lacking, work on it, save it. Prefect decorates this;
+tests and benchmarks call it bare.
 
 plan(step)          ─► buckets with something lacking
 work(step, bucket)  ─► lease ─► ask again ─► subjects ─► one published batch
@@ -53,7 +54,8 @@ _DROPS: dict[type[EnvMillError], str] = {BadReply: "bad_reply", BuildError: "doe
 """Errors that say something about the candidate; all others say something about us."""
 
 _STOPS = (LakeError, BudgetReached, KeyRefused, Pending)
-"""Errors that end the work of a run, or put it off: they say nothing about the candidate, which stays as if it had never been looked at."""
+"""Errors that end the work of a run, or put it off: they say nothing about the candidate, which
+stays as if it had never been looked at."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ class Runner:
         return len(done)
 
     async def conclude(self, step: PipelineStep) -> Pending | None:
-        """Hand in the batches that the step's subjects asked for; what the step waits for, if anything."""
+        """Hand in the batches that the step's subjects asked for; what the step waits for, if
+        anything."""
         door = self.context.door
         underway = await hand_in([door.provider, *door.others.values()])
         items = self._waiting.pop(step.name, 0)
@@ -148,11 +151,13 @@ class Runner:
                 raise failed[0]
 
     def _require_finished(self, step: PipelineStep) -> None:
-        """A step reads all that the steps before it made; half of it would decide duplicates and buckets wrongly."""
+        """A step reads all that the steps before it made; half of it would decide duplicates and
+        buckets wrongly."""
         names = [one.name for one in self.line]
         if step.name not in names:
             raise SettingsError(
-                f"Run {self.context.run} has no step {step.name}: it was given no corpus and its recipe grows no themes. "
+                f"Run {self.context.run} has no step {step.name}: it was given no corpus and its "
+                "recipe grows no themes. "
                 f"Its steps begin with {self.line[0].name}."
             )
         for earlier in self.line[: names.index(step.name)]:
@@ -232,7 +237,8 @@ class Runner:
         return self._handed is not None and step.lap == "environments"
 
     def _let_pass(self, step: PipelineStep, found: Sequence[Finding]) -> Sequence[Finding]:
-        """In a run that observes, what the gates of the filter would drop goes on; what a reviewer rejected does not."""
+        """In a run that observes, what the gates of the filter would drop goes on; what a reviewer
+        rejected does not."""
         if not self.context.config.observe or step.stage != "filter":
             return found
         return [
@@ -242,7 +248,8 @@ class Runner:
         ]
 
     def _keep_locks(self, step: PipelineStep, result: Result) -> Result:
-        """What a build made against a reviewer's lock does not come to be; how it was built stays."""
+        """What a build made against a reviewer's lock does not come to be; how it was built
+        stays."""
         broken = self.context.locks.find_broken(result.records) if step.stage == "build" else None
         if broken is None:
             return result
@@ -315,7 +322,8 @@ def bucket_of(subject: str, buckets: int) -> int:
 
 
 def _content(done: Sequence[StepOutcome]) -> Iterator[Record]:
-    """Rows beside attrition. What ended in error has left none but dossiers: it will be worked on again, and may make others then."""
+    """Rows beside attrition. What ended in error has left none but dossiers: it will be worked on
+    again, and may make others then."""
     for one in done:
         yield from one.result.records
         yield from _evidence_rows(one)
@@ -390,7 +398,8 @@ def _raise_errors(
     if failed:
         named = "; ".join(f"{one.subject.id}: {one.reason}: {one.detail}" for one in failed[:5])
         raise StepFailed(
-            f"{step.name}: {len(failed)} of {len(done)} items ended in error, the others are saved. {named}",
+            f"{step.name}: {len(failed)} of {len(done)} items ended in error, the others are "
+            f"saved. {named}",
             step=step.name,
             items=[one.subject.id for one in failed],
             reasons={one.subject.id: f"{one.reason}: {one.detail}" for one in failed},

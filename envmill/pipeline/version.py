@@ -1,5 +1,6 @@
-"""The version that began a run goes on with it. Steps, keys of calls and columns of two versions differ, and half a run of each would be
-neither. What a run has is read and exported by later versions."""
+"""The version that began a run goes on with it. Steps, keys of calls and columns of two versions
+differ, and half a run of each would be neither. What a run has is read and exported by later
+versions."""
 
 import shlex
 from typing import Any
@@ -25,13 +26,15 @@ def check_version(run: str, lake: Lake) -> None:
     if begun["line"] != LINE:
         who = f"version {begun['line']}" if begun["line"] else _UNTOLD
         raise SettingsError(
-            f"Run {run} was begun by {who}, and this is {__version__}. What it has is read and exported, but it cannot be gone on with. "
+            f"Run {run} was begun by {who}, and this is {__version__}. What it has is read and "
+            "exported, but it cannot be gone on with. "
             f"Begin a new one: {render_order(config or {})}"
         )
 
 
 def claim_version(run: str, lake: Lake) -> None:
-    """Before anything else is fixed: a run without this was begun by a version that did not claim its runs."""
+    """Before anything else is fixed: a run without this was begun by a version that did not claim
+    its runs."""
     check_version(run, lake)
     lake.fix(run, "version", {"line": LINE})
 

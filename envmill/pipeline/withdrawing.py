@@ -1,4 +1,5 @@
-"""Recall by source: what rests on a model, a seed or a licence is withdrawn, and the rows of exported folders that hold it are named.
+"""Recall by source: what rests on a model, a seed or a licence is withdrawn, and the rows of
+exported folders that hold it are named.
 
 source ─► environments, scenarios, trajectories, pairs of each run ─► withdrawals ─► bundles, and their rows to be dropped
 """

@@ -1,4 +1,5 @@
-"""Recipe `agentscaler`: documents of tools → graph → domains → tables → tools' code over them → walks → scenarios.
+"""Recipe `agentscaler`: documents of tools → graph → domains → tables → tools' code over them →
+walks → scenarios.
 
 documents ─► sketches ─► graph, parted into domains ─► outlines: tools, tables, walks, licence      (one seed each)
 outline ─► rules ─► schema ─► rows ─► tools, and what is left out with its reason ─► program and tests over the tables
@@ -127,7 +128,8 @@ async def _ask_walk(
 
 
 def _suggest_walk(environment: Environment, number: int) -> OfferedChain | None:
-    """Walks in turn, so that each is the seed of some scenario before any comes again; without the tools that were left out."""
+    """Walks in turn, so that each is the seed of some scenario before any comes again; without the
+    tools that were left out."""
     outline, known = environment.brief.outline, {tool.name for tool in environment.tools}
     walks = outline.walks if outline else []
     names = [name for name in walks[number % len(walks)] if name in known] if walks else []

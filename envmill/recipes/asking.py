@@ -13,7 +13,8 @@ R = TypeVar("R")
 
 
 async def ask_all(asked: Sequence[Awaitable[R]]) -> list[R]:
-    """All to their end before the first error counts: what is under way is paid for, and belongs to this subject."""
+    """All to their end before the first error counts: what is under way is paid for, and belongs to
+    this subject."""
     replies, errors = list[R](), list[BaseException]()
     for one in await asyncio.gather(*asked, return_exceptions=True):
         if isinstance(one, BaseException):

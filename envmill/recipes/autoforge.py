@@ -1,4 +1,5 @@
-"""Recipe `autoforge`: documents of tools → typed graph → graphs of calls, two chains merged where they meet → a state and words that fit.
+"""Recipe `autoforge`: documents of tools → typed graph → graphs of calls, two chains merged where
+they meet → a state and words that fit.
 
 documents ─► outlines ─► rules ─► schema ─► rows ─► metadata.md: types on both sides ─► program and tests, replies held to the types
 graph of the tools ─► sampler `merge` ─► carried out ─► dag.md: state, words, graph ─► EXECUTED, every node needed ─► draft

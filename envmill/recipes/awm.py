@@ -1,4 +1,5 @@
-"""Recipe `awm`: names → what people ask for there → tables → rows → tools → program and tests → scenarios. The database comes first.
+"""Recipe `awm`: names → what people ask for there → tables → rows → tools → program and tests →
+scenarios. The database comes first.
 
 requirements ─► schema ─► rows ─► tools ─► (jail: opened, filled, read back) ─► program over the tables ─► tests over the rows
       ▲            ▲        ▲       ▲                  │
@@ -48,12 +49,15 @@ from schemas.table_prompts import (
 
 NAME: RecipeName = "awm"
 _NAMES, _FOLLOWING, _CHAINS = 5, 4, 8
-"""Places that one call names (more than a handful at once, and the last repeat the first), calls that follow each other in small runs, and
-most chains of calls that go on side by side: a call knows what the calls before it in its chain named."""
+"""Places that one call names (more than a handful at once, and the last repeat the first), calls
+that follow each other in small runs, and most chains of calls that go on side by side: a call knows
+what the calls before it in its chain named."""
 _SURPLUS = 3
-"""Places named per environment wanted: two of three are like another one, crowd a field, or are not worth building."""
+"""Places named per environment wanted: two of three are like another one, crowd a field, or are not
+worth building."""
 _EXAMPLES, _FOCUS, _FOCUSED = 8, 2, 0.7
-"""Known places that a call is shown, those of them whose neighbourhood is wanted most, and how often any is."""
+"""Known places that a call is shown, those of them whose neighbourhood is wanted most, and how
+often any is."""
 _POOL = 1_000
 """Names in the pool, and names that one run asks for, at most."""
 _TAKEN = 200
@@ -103,7 +107,8 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
 
 
 def _pick_calls(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list[str]:
-    """One for each chain of calls: a few places out of the pool as examples, now and then with a word on what is wanted most.
+    """One for each chain of calls: a few places out of the pool as examples, now and then with a
+    word on what is wanted most.
 
     The pool holds the known places, and what earlier runs named.
     """

@@ -1,4 +1,5 @@
-"""A recipe: how environments and scenarios are thought up. It is a set of hooks; it never orders stages and never inherits.
+"""A recipe: how environments and scenarios are thought up. It is a set of hooks; it never orders
+stages and never inherits.
 
 recipes/<name>.py ──make(themes, whole)──► Recipe(hook=…, hook=…) ◄── functions of its own, functions that recipes share, defaults from here
 """
@@ -29,16 +30,19 @@ from schemas.seed import Seed
 from schemas.typed_prompts import Operator
 
 WHOLE = 24
-"""Tools up to which a program comes in one reply: some 800 lines, as much as most models send at once."""
+"""Tools up to which a program comes in one reply: some 800 lines, as much as most models send at
+once."""
 PROMPTS = Path(__file__).parent / "prompts"
-"""A folder for each recipe's own prompts; `shared` and `documents` hold those that several recipes ask."""
+"""A folder for each recipe's own prompts; `shared` and `documents` hold those that several recipes
+ask."""
 
 Themes = Sequence[tuple[str, str]]
 """Names of known fields of work, each with what it is about."""
 
 
 class PickSeeds(Protocol):
-    """Config, and what earlier runs started from → seeds of this run. The same two always give the same seeds."""
+    """Config, and what earlier runs started from → seeds of this run. The same two always give the
+    same seeds."""
 
     def __call__(self, config: RunConfig, past: Past = NO_PAST, /) -> list[Seed]:
         """Least-used themes first."""
@@ -80,7 +84,8 @@ class ThinkUp(Protocol):
 
 
 class WriteTests(Protocol):
-    """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
+    """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones
+    before, their repair."""
 
     def __call__(
         self,
@@ -150,10 +155,13 @@ def _keep_all(
 
 @dataclass(frozen=True)
 class Recipe:
-    """The hooks that stages call. All defaults stand here: a recipe names the hooks that it fills, and no other.
+    """The hooks that stages call. All defaults stand here: a recipe names the hooks that it fills,
+    and no other.
 
-    A hook that writes takes a `Repair`, empty for a first version, and passes `repair.render()` to the model session as the complaint that
-    continues its conversation. A hook of several prompts, or several calls of one, asks again only for the parts that are blamed.
+    A hook that writes takes a `Repair`, empty for a first version, and passes `repair.render()` to
+    the model session as the complaint that
+    continues its conversation. A hook of several prompts, or several calls of one, asks again only
+    for the parts that are blamed.
     """
 
     name: RecipeName
@@ -163,18 +171,22 @@ class Recipe:
     prompts: Mapping[str, tuple[Prompt, ...]] = field(default_factory=dict[str, tuple[Prompt, ...]])
     """Step → prompts it asks; a changed prompt changes the step's fingerprint."""
     operators: tuple[Operator, ...] = ()
-    """In which ways requests are worded otherwise once they stand; none where they stay as they came."""
+    """In which ways requests are worded otherwise once they stand; none where they stay as they
+    came."""
     tabled: bool = False
-    """Whether its environments keep their state in tables, whose records a run may copy (`enlarge`)."""
+    """Whether its environments keep their state in tables, whose records a run may copy
+    (`enlarge`)."""
     grows: bool = False
-    """Whether the worlds of its scenarios are grown until enough tools succeed in them (`reach`)."""
+    """Whether the worlds of its scenarios are grown until enough tools succeed in them
+    (`reach`)."""
     given: bool = False
     """Whether its environments ship with the factory, so that an earlier run is no copy."""
 
     find_theme: Callable[[str, ModelSession], Awaitable[ThemeReply]] = _find_no_theme
     """Text of a corpus → the environment it comes from, and how much that is worth."""
     pick_texts: PickTexts = _pick_no_texts
-    """What themes are grown from, where the run is given no corpus; none where `pick_seeds` says what there is."""
+    """What themes are grown from, where the run is given no corpus; none where `pick_seeds` says
+    what there is."""
     grow: Callable[[str, ModelSession], Awaitable[list[ThemeReply]]] = _grow_nothing
     """One of these texts → themes that nobody named yet, each judged."""
     make_seed: MakeSeed = _make_no_seed
@@ -185,7 +197,8 @@ class Recipe:
     ] = _write_no_program
     """Blueprint → program; with the one before, its repair."""
     write_tests: WriteTests = _write_no_tests
-    """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones before, their repair."""
+    """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones
+    before, their repair."""
     debug: Debug = _mend_nothing
     """Red tests, by their places, with how they ended → both with what is at fault mended; None where it is to be written anew."""
     sum_errors: Callable[
@@ -202,7 +215,8 @@ class Recipe:
     pose: Callable[[ScenarioBrief, Repair, ModelSession], Awaitable[ScenarioReply]] = _pose_nothing
     """Brief → the scenario, not yet executed."""
     samplers: tuple[str, ...] = ()
-    """Samplers of the chains that authors of scenarios are offered, in turn; `walk` for the walks of an outline. None where authors choose
+    """Samplers of the chains that authors of scenarios are offered, in turn; `walk` for the walks
+    of an outline. None where authors choose
     their paths."""
     write_checks: Callable[[Environment, Draft, Repair, ModelSession], Awaitable[ChecksReply]] = (
         _write_no_checks
@@ -215,10 +229,12 @@ class Recipe:
 
     @property
     def poses(self) -> bool:
-        """Whether an author writes its scenarios; what a kind composes comes with its environment."""
+        """Whether an author writes its scenarios; what a kind composes comes with its
+        environment."""
         return self.pose is not _pose_nothing
 
     @property
     def plans(self) -> bool:
-        """Whether its scenarios are planned together; what a kind composes, and errands of machines, are not."""
+        """Whether its scenarios are planned together; what a kind composes, and errands of
+        machines, are not."""
         return self.plan_errands is not plan_nothing

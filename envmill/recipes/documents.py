@@ -1,4 +1,5 @@
-"""Documents of tools: domains they are parted into, each with a seed, and the first parts of a plan for what a document describes.
+"""Documents of tools: domains they are parted into, each with a seed, and the first parts of a plan
+for what a document describes.
 
 documents ─► sketches ─► graph, parted into domains ─► outlines: tools, tables, walks, licence      (one seed each)
 """
@@ -29,7 +30,8 @@ from schemas.table_prompts import RequirementsInput, RequirementsReply, SchemaIn
 from schemas.typed_prompts import MetadataInput, MetadataReply, SketchedTool
 
 _SURPLUS = 3
-"""Domains proposed per environment wanted: some are like another one, of some too few tools can be written."""
+"""Domains proposed per environment wanted: some are like another one, of some too few tools can be
+written."""
 _WORDS = 5
 """Words of a domain's name: a theme has six at most."""
 
@@ -56,7 +58,8 @@ async def refuse_corpus(recipe: RecipeName, _text: str, _account: ModelSession) 
 
 
 def pick_source(config: RunConfig, past: Past = NO_PAST) -> list[str]:
-    """One text: domains are parted once, over all the documents. Earlier runs used some of them, so further ones are proposed."""
+    """One text: domains are parted once, over all the documents. Earlier runs used some of them, so
+    further ones are proposed."""
     wanted = (config.first + config.environments) * _SURPLUS + len(past.turns)
     told = Source(
         documents=config.documents,
@@ -135,7 +138,8 @@ def _describe(part: OutlinePart, names: dict[str, int], source: Source) -> Found
     does = " ".join(sorted(tool.name.replace("_", " ") for tool in outline.tools))
     size = ", smaller than asked for" if is_small else ""
     return Found(
-        reason=f"Its documents describe {len(outline.tools)} tools over {len(outline.tables)} tables{size}: {tables}.",
+        reason=f"Its documents describe {len(outline.tools)} tools over {len(outline.tables)} "
+        f"tables{size}: {tables}.",
         stateful=True,
         specific=True,
         theme=theme if names[theme] == 1 else f"{theme}_{names[theme]}",
@@ -148,7 +152,8 @@ def _describe(part: OutlinePart, names: dict[str, int], source: Source) -> Found
 
 
 def leave_out(plan: Blueprint, reasons: Mapping[str, str]) -> Brief:
-    """The brief with what is not written of its documents, and why, beside what the partition left out."""
+    """The brief with what is not written of its documents, and why, beside what the partition left
+    out."""
     outline = plan.brief.outline
     if outline is None:
         return plan.brief

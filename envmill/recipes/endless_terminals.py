@@ -1,4 +1,5 @@
-"""Recipe `endless_terminals`: category × complexity × persona → errand with its truth → tests on both sides → image → solution.
+"""Recipe `endless_terminals`: category × complexity × persona → errand with its truth → tests on
+both sides → image → solution.
 
 cell ─► errand ─► initial test ─► image, built and asked ─► final test ─► solution, walked ─► environment with one scenario
 """
@@ -76,7 +77,8 @@ def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
 
 
 def _pick_cells(config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
-    """The least-filled cells first, counted over earlier runs as well, and of those the ones that the run's seed says."""
+    """The least-filled cells first, counted over earlier runs as well, and of those the ones that
+    the run's seed says."""
     space, taken, seeds = load_space(), Counter[tuple[str, ...]](), list[Seed]()
     for name, count in past.cells.items() if config.fresh else ():
         taken.update(dict.fromkeys(_name_margins(*name.split("/")), count))

@@ -1,4 +1,5 @@
-"""Recipe `envfactory`: sketches of tools → types → tables → program → chains sampled from the types → scenarios → other words.
+"""Recipe `envfactory`: sketches of tools → types → tables → program → chains sampled from the types
+→ scenarios → other words.
 
 sketch.md, or documents ─► state.md ─► rows ─► metadata.md: types, tables touched ─► program and tests, replies held to the types
 graph of the tools ─► backward sampler ─► the validator ─► topology.md: state, words, chain ─► the validator ─► carried out ─► reworded
@@ -128,7 +129,8 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
 
 
 def _pick_seeds(themes: Themes, config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
-    """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed says. A place of several servers has
+    """Of known places, every fourth has a tool that is the user's alone; which ones, the run's seed
+    says. A place of several servers has
     none."""
     picked = [
         _give_servers(seed, config.servers - place % config.servers)
@@ -160,7 +162,8 @@ def _pick_texts(config: RunConfig, past: Past = NO_PAST) -> list[str]:
 
 
 def _choose(documented: AddPart, sketched: AddPart) -> AddPart:
-    """A part of a plan, asked for in one way where documents describe the tools, and in another where they are sketched."""
+    """A part of a plan, asked for in one way where documents describe the tools, and in another
+    where they are sketched."""
 
     async def add(plan: Blueprint, complaint: str, models: ModelSession) -> Blueprint:
         return await (sketched if plan.brief.outline is None else documented)(

@@ -1,5 +1,5 @@
-"""Recipe `envscaler`, one pass: theme → blueprint → program and tests → scenarios derived from state. Environments are one Python class
-over JSON state."""
+"""Recipe `envscaler`, one pass: theme → blueprint → program and tests → scenarios derived from
+state. Environments are one Python class over JSON state."""
 
 from collections.abc import Awaitable
 from dataclasses import dataclass

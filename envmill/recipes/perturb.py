@@ -1,4 +1,5 @@
-"""Recipe `perturb`: a healthy system, broken in known places; what broke it is the reference path, read backwards.
+"""Recipe `perturb`: a healthy system, broken in known places; what broke it is the reference path,
+read backwards.
 
 own system, or a written one ─► proved healthy ─► faults of the factory's operators and of proposed ones ─► each composition proved
 """
@@ -44,10 +45,12 @@ def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
 
 
 def _pick_systems(config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
-    """Least-used systems first, each under the variation that follows its last one. A run has no more seeds of own systems than there are
+    """Least-used systems first, each under the variation that follows its last one. A run has no
+    more seeds of own systems than there are
     machines; of written ones it has as many as are asked for.
 
-    Variations beyond the last one are the first again, under a number of its own: other faults are composed in them.
+    Variations beyond the last one are the first again, under a number of its own: other faults are
+    composed in them.
     """
     if config.systems == "written":
         sorts = load_sorts()
@@ -79,7 +82,8 @@ async def _plan_system(
     models: ModelSession,
     _before: Blueprint | None = None,
 ) -> Blueprint:
-    """An own system as files; one that an author writes when it is built, where machines can try it."""
+    """An own system as files; one that an author writes when it is built, where machines can try
+    it."""
     if seed.brief.written == "system":
         return plan_system(seed, describe_origin(seed, models, system))
     plan = plan_machine(seed)

@@ -1,4 +1,5 @@
-"""Recipe `scaleenv`: a word → tools and what they promise → tables derived from that → rows → program and tests. The tools come first.
+"""Recipe `scaleenv`: a word → tools and what they promise → tables derived from that → rows →
+program and tests. The tools come first.
 
 tools with conditions ─► tables (derived, nobody is asked) ─► rows ─► (jail: opened, filled, read back) ─► program ─► tests
         ▲                                                      ▲             │
@@ -51,7 +52,10 @@ from schemas.tool_prompts import (
 
 NAME: RecipeName = "scaleenv"
 _FOLDER = PROMPTS / NAME
-_STILL_RED = "Your last verdict was carried out, and tests of this tool still do not end as they say. Judge those that are red now."
+_STILL_RED = (
+    "Your last verdict was carried out, and tests of this tool still do not end as they say. "
+    "Judge those that are red now."
+)
 
 
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
@@ -146,7 +150,8 @@ async def _ask_cases(
     models: ModelSession,
     rows: Json = None,
 ) -> TestsReply:
-    """Tool by tool, each test with rows of its own. A repair asks for the tools that a complaint names, or for all if it names none."""
+    """Tool by tool, each test with rows of its own. A repair asks for the tools that a complaint
+    names, or for all if it names none."""
     shown = sample_rows(rows or {})
     inputs = [
         CasesInput(
@@ -191,7 +196,8 @@ async def _ask_debugger(
     repair: Repair,
     models: ModelSession,
 ) -> Mended | None:
-    """Tool by tool: is it the method, or what its tests begin with? Nothing else is written anew."""
+    """Tool by tool: is it the method, or what its tests begin with? Nothing else is written
+    anew."""
     tools = {tool.name: tool for tool in environment.tools}
     blamed = {name: tests for name, tests in sort_by_tool(plan, red).items() if name in tools}
     parts = ProgramParts.read(program.source, list(tools))

@@ -139,7 +139,8 @@ async def ask_schema(
 
 
 def add_schema(plan: Blueprint, reply: SchemaReply) -> Blueprint:
-    """The plan with these tables; without columns where the schema cannot be read, which its trial tells."""
+    """The plan with these tables; without columns where the schema cannot be read, which its trial
+    tells."""
     files = {SCHEMA: reply.ddl}
     return plan.model_copy(
         update={"files": files, "policies": reply.policies, "collections": _list_columns(files)}
@@ -198,8 +199,10 @@ async def ask_code(
 
 
 def describe_typed(blueprint: Blueprint) -> list[CodedTool]:
-    """The tools with their tables, and with their types where they are settled: the program is held to them. A tool that takes a list in
-    its document takes what the document says: a description alone does not tell a list from one value."""
+    """The tools with their tables, and with their types where they are settled: the program is held
+    to them. A tool that takes a list in
+    its document takes what the document says: a description alone does not tell a list from one
+    value."""
     return [_describe_tool(tool, blueprint) for tool in blueprint.tools]
 
 
@@ -228,7 +231,8 @@ async def ask_trials(
     models: ModelSession,
     rows: Json = None,
 ) -> TestsReply:
-    """Tests over the rows that the schema was tried with. Their author is not shown the program: who reads it tests what it does."""
+    """Tests over the rows that the schema was tried with. Their author is not shown the program:
+    who reads it tests what it does."""
     inputs = TrialsInput(
         brief=environment.brief,
         rules=environment.rules,

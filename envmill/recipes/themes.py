@@ -1,4 +1,5 @@
-"""Themes: seeds of the known ones, the theme behind a text, and a seed of a theme that was found."""
+"""Themes: seeds of the known ones, the theme behind a text, and a seed of a theme that was
+found."""
 
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heapreplace
@@ -35,7 +36,8 @@ def pick_themes(
 
 
 def order_turns(names: Sequence[str], config: RunConfig, past: Past) -> Iterator[tuple[str, int]]:
-    """Names without end, each with its next variation: those with the fewest first, and among equals in an order that the run's seed says.
+    """Names without end, each with its next variation: those with the fewest first, and among
+    equals in an order that the run's seed says.
 
     Without `fresh`, equals come as they are listed, and earlier runs do not count.
     """

@@ -1,4 +1,5 @@
-"""A curve as an SVG text: how many distinct things there are after so many draws, one line for each series."""
+"""A curve as an SVG text: how many distinct things there are after so many draws, one line for each
+series."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -12,7 +13,8 @@ Points = Sequence[tuple[int, int]]
 
 
 def render_curve(series: Mapping[str, Points], across: str, up: str) -> str:
-    """Lines over (draws, distinct), with a dotted line where every draw is new. Names of series are escaped: models write them."""
+    """Lines over (draws, distinct), with a dotted line where every draw is new. Names of series are
+    escaped: models write them."""
     points = [point for line in series.values() for point in line]
     wide, high = (
         max((x for x, _ in points), default=1) or 1,
@@ -52,7 +54,10 @@ def _render_axes(wide: int, high: int, across: str, up: str) -> Iterator[str]:
         left, low = _place(x, 0, wide, high).split(",")[0], _place(0, y, wide, high).split(",")[1]
         yield f'<text x="{left}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{x}</text>'
         yield f'<text x="{LEFT - 6}" y="{low}" dy="4" text-anchor="end">{y}</text>'
-    yield f'<text x="{(WIDTH - RIGHT + LEFT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">{escape(across)}</text>'
+    yield (
+        f'<text x="{(WIDTH - RIGHT + LEFT) / 2}" y="{HEIGHT - 10}" '
+        f'text-anchor="middle">{escape(across)}</text>'
+    )
     yield f'<text x="{LEFT}" y="{TOP - 8}">{escape(up)}</text>'
 
 

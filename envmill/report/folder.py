@@ -181,7 +181,10 @@ def _stream(answer: DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
 
 
 def _draw(connection: DuckDBPyConnection, run: str) -> Json:
-    question = "select id, name || ' ' || summary || ' ' || tools || ' ' || rules from environments where run = ? order by name, id"
+    question = (
+        "select id, name || ' ' || summary || ' ' || tools || ' ' || rules from environments "
+        "where run = ? order by name, id"
+    )
     rows = connection.execute(question, [run]).fetchall()
     return [
         {"id": key} | place
@@ -191,7 +194,8 @@ def _draw(connection: DuckDBPyConnection, run: str) -> Json:
 
 @contextmanager
 def _replace(folder: Path) -> Generator[Path]:
-    """A new folder in the place of the old one, once it is whole; what is no report stays untouched."""
+    """A new folder in the place of the old one, once it is whole; what is no report stays
+    untouched."""
     if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).exists():
         raise SettingsError(
             f"{folder} holds something that is no report. Name another folder with --out, or empty that one."
@@ -218,7 +222,8 @@ def _copy_page(folder: Path) -> None:
 
 
 def find_charts() -> Path:
-    """The charting library, as its package brings it; importing that package would take a second and is not needed."""
+    """The charting library, as its package brings it; importing that package would take a second
+    and is not needed."""
     found = importlib.util.find_spec("plotly")
     script = (
         Path(found.origin).parent / "package_data/plotly.min.js" if found and found.origin else None

@@ -1,4 +1,5 @@
-"""Graphs of tools, one for each environment: which tool gives what another takes, drawn from the interface and from replies that were seen.
+"""Graphs of tools, one for each environment: which tool gives what another takes, drawn from the
+interface and from replies that were seen.
 
 interface, tables ─┐
 replies of attempts ┴─► sketches ─► graph, no model asked ─► places on a plane, edges that carry a reference or a needed value
@@ -100,7 +101,8 @@ async def draw_graph(environment: Environment, replies: Mapping[str, Sequence[Js
 
 
 def _name_values(graph: ToolGraph) -> dict[tuple[int, int], str]:
-    """Pair of tools → the value that the strongest link between them gives on, as the second calls it."""
+    """Pair of tools → the value that the strongest link between them gives on, as the second calls
+    it."""
     found, all = dict[tuple[int, int], str](), graph.parameters.all
     for taker, links in graph.links.items():
         for link in links:
@@ -109,7 +111,8 @@ def _name_values(graph: ToolGraph) -> dict[tuple[int, int], str]:
 
 
 def _lay_out(count: int, edges: Sequence[tuple[int, int, str]]) -> list[tuple[float, float]]:
-    """Tools that lead to one another lie close; those that nothing leads to or from stand in rows below."""
+    """Tools that lead to one another lie close; those that nothing leads to or from stand in rows
+    below."""
     drawn = nx.Graph()
     drawn.add_edges_from((first, then) for first, then, _ in edges)
     alone = [tool for tool in range(count) if tool not in drawn]

@@ -1,6 +1,8 @@
-"""What each call of a shown attempt changed: the attempt is played again in the jail, and the state looked at after every move.
+"""What each call of a shown attempt changed: the attempt is played again in the jail, and the state
+looked at after every move.
 
-A rollout stores a hash after each call and its changes in all; what one call did is found out by doing it again.
+A rollout stores a hash after each call and its changes in all; what one call did is found out by
+doing it again.
 """
 
 import asyncio
@@ -44,7 +46,8 @@ async def list_moves(
 
 
 class _Held:
-    """Scenarios of a batch and the environments they are played in, as far as the run still holds them."""
+    """Scenarios of a batch and the environments they are played in, as far as the run still holds
+    them."""
 
     def __init__(
         self, connection: DuckDBPyConnection, run: str, scenarios: Mapping[str, str]
@@ -58,7 +61,10 @@ def _read(
     connection: DuckDBPyConnection, run: str, record: type[R], keys: Collection[str]
 ) -> list[R]:
     names = list(record.model_fields)
-    question = f"select {', '.join(names)} from {record.table} where run = ? and id in ({', '.join('?' * len(keys))})"
+    question = (
+        f"select {', '.join(names)} from {record.table} where run = ? and id in "
+        f"({', '.join('?' * len(keys))})"
+    )
     rows = connection.execute(question, [run, *sorted(keys)]).fetchall()
     return from_arrow(record, (dict(zip(names, row, strict=True)) for row in rows))
 

@@ -1,4 +1,5 @@
-"""Where reports lie and how much they show; apart from what writes them, which takes a while to import."""
+"""Where reports lie and how much they show; apart from what writes them, which takes a while to
+import."""
 
 from pathlib import Path
 

@@ -13,14 +13,22 @@ _FOUND = """select lap, stage, gate, subject, outcome, reason from attrition whe
             qualify row_number() over (partition by lap, stage, gate, subject order by try_number desc) = 1"""
 """What each gate said of each candidate, the last time it was asked."""
 
-_KEPT = "select subject from exits where run = $run and lap = 'scenarios' and stage = 'filter' and outcome = 'kept'"
-_HOMES = "select subject from exits where run = $run and lap = 'environments' and stage = 'filter' and outcome = 'kept'"
+_KEPT = (
+    "select subject from exits where run = $run and lap = 'scenarios' and stage = 'filter' and "
+    "outcome = 'kept'"
+)
+_HOMES = (
+    "select subject from exits where run = $run and lap = 'environments' and stage = 'filter' "
+    "and outcome = 'kept'"
+)
 
 OVERVIEW: dict[str, str] = {
     "run": "select * from runs where run = $run",
     "funnel": "select * exclude (run) from funnel where run = $run",
-    "failures": "select * exclude (run) from failures where run = $run order by subjects desc, lap, stage, reason",
-    "gates": f"select lap, stage, gate, outcome, reason, count(*) as subjects from ({_FOUND}) group by all order by all",
+    "failures": "select * exclude (run) from failures where run = $run order by subjects desc, lap, "
+    "stage, reason",
+    "gates": f"select lap, stage, gate, outcome, reason, count(*) as subjects from ({_FOUND}) group "
+    "by all order by all",
     "yields": "select recipe, theme, lap, entered, kept from yield where run = $run order by theme, lap",
     "kinds": f"""with made as (select kind, count(*) as blueprints from blueprints where run = $run group by kind),
                       built as (select kind, count(*) as built, count(*) filter (id in ({_HOMES})) as environments
@@ -31,7 +39,8 @@ OVERVIEW: dict[str, str] = {
                  select kind, blueprints, coalesce(built, 0) as built, coalesce(environments, 0) as environments,
                         coalesce(scenarios, 0) as scenarios
                  from made left join built using (kind) left join posed using (kind) order by kind""",
-    "versions": "select * exclude (run) from versions where run = $run order by lap, stage, recipe, repair, outcome, fault",
+    "versions": "select * exclude (run) from versions where run = $run order by lap, stage, recipe, "
+    "repair, outcome, fault",
     "repairs": """select lap, stage, gate, reason, sum(subjects)::bigint as subjects, sum(sent_back)::bigint as sent_back,
                          sum(mended)::bigint as mended, sum(given_up)::bigint as given_up, sum(unseen)::bigint as unseen,
                          sum(weakened)::bigint as weakened
@@ -45,11 +54,13 @@ OVERVIEW: dict[str, str] = {
                            sum(unusable)::bigint as unusable, sum(unanswered)::bigint as unanswered, sum(tokens_in)::bigint as tokens_in,
                            sum(tokens_out)::bigint as tokens_out, {sum_cost()} as cost, sum(unpriced)::bigint as unpriced
                     from spending where run = $run group by all order by calls desc, role, prompt, model""",
-    "pass_rate": "select * exclude (run) from pass_rate where run = $run order by rollout_group, policy, form, theme",
+    "pass_rate": "select * exclude (run) from pass_rate where run = $run order by rollout_group, policy, "
+    "form, theme",
     "difficulty": """select policy, least(floor(pass_rate * 10), 9)::bigint as tenth, count(*) as scenarios,
                             count(*) filter (trainable >= 0.5) as trainable
                      from trainability where run = $run and pass_rate is not null group by all order by all""",
-    "unjudged": "select policy, count(*) as scenarios from trainability where run = $run and pass_rate is null group by all order by all",
+    "unjudged": "select policy, count(*) as scenarios from trainability where run = $run and pass_rate "
+    "is null group by all order by all",
     "bounds": f"""select outcome, reason, count(*) as scenarios, median(false_accept) as false_accept, max(false_accept) as worst_accept,
                          median(false_reject) as false_reject, max(false_reject) as worst_reject,
                          sum(false_accept_n)::bigint as wrong_ends, sum(false_reject_n)::bigint as right_ends
@@ -58,7 +69,8 @@ OVERVIEW: dict[str, str] = {
                        where outcome = 'not_measured' and subject in (select subject from exits where run = $run and stage = 'filter'
                                                                       and outcome = 'kept')
                        group by all order by all""",
-    "tiers": "select lap, tier, count(*) as subjects from tiers where run = $run group by all order by all",
+    "tiers": "select lap, tier, count(*) as subjects from tiers where run = $run group by all order "
+    "by all",
     "novelty": """with this as (select started, recipe from runs where run = $run),
                        used as (select exits.run, theme, started from exits join runs using (run)
                                 where lap = 'environments' and stage = 'generate' and stopped_by <> 'choice'
@@ -83,10 +95,13 @@ OVERVIEW: dict[str, str] = {
                   order by written_at desc limit 1""",
     "expected": """select finding from gate_evidence where run = $run and gate = 'night' and subject = 'run:' || $run
                    order by written_at desc limit 1""",
-    "attacks": "select manner, solves, count(*) as attacks, max(reward) as best from attacks where run = $run group by all order by all",
+    "attacks": "select manner, solves, count(*) as attacks, max(reward) as best from attacks where run "
+    "= $run group by all order by all",
     "verdicts": """select gate, outcome_before, outcome, count(*) as subjects from verdicts where run = $run group by all order by all""",
-    "reviews": "select judgement, count(*) as subjects from reviews where run = $run group by all order by all",
-    "withdrawals": "select subject, reason, withdrawn_at from withdrawals where run = $run order by withdrawn_at",
+    "reviews": "select judgement, count(*) as subjects from reviews where run = $run group by all order "
+    "by all",
+    "withdrawals": "select subject, reason, withdrawn_at from withdrawals where run = $run order by "
+    "withdrawn_at",
     "bundles": """select exporter, path, rows, len(json_keys(files)) as files from bundles where run = $run order by exporter, path""",
     "again": "select count(*) as candidates from exits where run = $run and attempts > 1",
 }
@@ -98,7 +113,8 @@ HEADLINE = ("run", "funnel", "failures", "costs", "pass_rate", "bounds")
 BEFORE = """with this as (select started, recipe, provider from runs where run = $run)
             select run from runs where recipe = (select recipe from this) and provider = (select provider from this)
                    and started < (select started from this) order by started desc limit 1"""
-"""The run before: of the same recipe, with the same provider; others would be compared to something else."""
+"""The run before: of the same recipe, with the same provider; others would be compared to something
+else."""
 
 INDEXES: dict[str, str] = {
     "candidates": f"""select subject, lap, stage, outcome, reason, stopped_by as gate, theme, recipe, attempts, seconds, tokens,

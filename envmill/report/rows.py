@@ -1,6 +1,7 @@
 """Rows of a run as parts of the page's records, one batch of one file in memory at a time.
 
-Views put a table's rows in order of attempts, for which they hold them all; texts of a hundred thousand rollouts are too many for that.
+Views put a table's rows in order of attempts, for which they hold them all; texts of a hundred
+thousand rollouts are too many for that.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
@@ -173,7 +174,8 @@ def _choose(row: Mapping[str, Any], part: RecordPart) -> dict[str, Json]:
 
 
 def _read_rows(lake: Lake, name: str, part: RecordPart) -> Iterator[dict[str, Any]]:
-    """Of a file of the present version, batch by batch; of an older one at once, since it is rewritten on the way."""
+    """Of a file of the present version, batch by batch; of an older one at once, since it is
+    rewritten on the way."""
     record = TABLES[part.table]
     columns = _columns(record, part)
     file = open_file(lake.store, name)

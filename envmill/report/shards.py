@@ -55,7 +55,8 @@ def _render(value: Json) -> str:
 
 
 class RecordShards:
-    """Records gathered row by row, in whatever order the rows come: memory holds one part at a time."""
+    """Records gathered row by row, in whatever order the rows come: memory holds one part at a
+    time."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.count = count

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from envmill.language.similarity import split_words
 
 _WIDTH = 512  # words are hashed into so many columns: ten thousand environments are 40 MB
-_NEAR = 2000  # environments up to which each is told its nearest: more would take minutes and be read by nobody
+# environments up to which each is told its nearest: more would take minutes and be read by nobody
+_NEAR = 2000
 _FEW = 3  # letters of the shortest word that says anything
 
 

@@ -1,4 +1,5 @@
-"""What a generated program may import of ours. Standard library only: this folder runs inside the jail."""
+"""What a generated program may import of ours. Standard library only: this folder runs inside the
+jail."""
 
 from envmill.runtime.actors import actors, discoverable
 from envmill.runtime.blob import Blob

@@ -1,4 +1,5 @@
-"""The runtime as a folder of its own: `python __main__.py FD CONFIG` runs a driver, with no package installed."""
+"""The runtime as a folder of its own: `python __main__.py FD CONFIG` runs a driver, with no package
+installed."""
 
 import sys
 from importlib import import_module

@@ -1,4 +1,5 @@
-"""Who may call a tool: declared beside its code, read by the interface, enforced before the program is asked."""
+"""Who may call a tool: declared beside its code, read by the interface, enforced before the program
+is asked."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,7 +11,8 @@ DEFAULT = ("agent",)
 
 
 def discoverable(tool: Tool) -> Tool:
-    """Mark a tool that agents are not offered at first: `@discoverable`. The program refuses it until it was unlocked."""
+    """Mark a tool that agents are not offered at first: `@discoverable`. The program refuses it
+    until it was unlocked."""
     tool.__dict__["discoverable"] = True
     return tool
 

@@ -1,4 +1,5 @@
-"""A blob: bytes a tool answers with. They travel by hash and are fetched apart, never inlined in a reply."""
+"""A blob: bytes a tool answers with. They travel by hash and are fetched apart, never inlined in a
+reply."""
 
 import base64
 import hashlib

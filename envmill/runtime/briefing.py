@@ -7,7 +7,8 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 
 def brief(policy_document: str, clock: str) -> str:
-    """The policy document, and what day and time it is when the session begins; without that where `clock` is empty."""
+    """The policy document, and what day and time it is when the session begins; without that where
+    `clock` is empty."""
     return "\n\n".join(filter(None, (policy_document.strip(), _name_time(clock))))
 
 

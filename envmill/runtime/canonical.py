@@ -14,7 +14,8 @@ Json: TypeAlias = Any
 
 MAX_DEPTH = 64
 MAX_STATE = 24 * 1024 * 1024
-"""Bytes of a spelled state: less than half a frame, so that a state fits into one as text, each quote escaped."""
+"""Bytes of a spelled state: less than half a frame, so that a state fits into one as text, each
+quote escaped."""
 MAX_REPLY = 1024 * 1024
 """Bytes of a spelled tool reply."""
 MAX_INTEGER = 2**63
@@ -34,7 +35,8 @@ _ENCODER = json.JSONEncoder(
 
 
 def _make_encoder() -> Callable[[Json], str]:
-    """The encoder's inner function, made once: `encode` makes it anew for every value, which costs more than a small value does."""
+    """The encoder's inner function, made once: `encode` makes it anew for every value, which costs
+    more than a small value does."""
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return _ENCODER.encode
@@ -71,7 +73,8 @@ class NotJson(ValueError):
 
 
 def plain(value: Json, depth: int = MAX_DEPTH) -> Json:
-    """A detached copy in exact JSON types (tuples become lists), or NotJson. Keys must be strings already."""
+    """A detached copy in exact JSON types (tuples become lists), or NotJson. Keys must be strings
+    already."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind in _ATOMS:
         return value

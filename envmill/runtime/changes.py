@@ -1,4 +1,5 @@
-"""What changed between two JSON states, as plain rows: the session's own account, for people and for trimming what travels."""
+"""What changed between two JSON states, as plain rows: the session's own account, for people and
+for trimming what travels."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +8,8 @@ from envmill.runtime.canonical import is_array, is_object
 
 
 def list_changes(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[dict[str, Any]]:
-    """Rows `{op: add | remove | set, path, before, after}` in path order. Lists are compared whole: positions carry no identity."""
+    """Rows `{op: add | remove | set, path, before, after}` in path order. Lists are compared whole:
+    positions carry no identity."""
     if not (is_object(before) and is_object(after)):
         if not same(before, after):
             yield {"path": list(path), "op": "set", "before": before, "after": after}
@@ -23,7 +25,8 @@ def list_changes(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterato
 
 
 def _list_touched(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Keys that may have changed. Most of a state is what it was, and often the same objects: to go down into each takes far longer."""
+    """Keys that may have changed. Most of a state is what it was, and often the same objects: to go
+    down into each takes far longer."""
     both = before.keys() & after.keys()
     moved = [
         key

@@ -1,7 +1,9 @@
-"""Couplings: what a program's world does by itself after each call, so that one side of it follows the other.
+"""Couplings: what a program's world does by itself after each call, so that one side of it follows
+the other.
 
-A coupling is a method marked `@coupling` that takes nothing. After a call that succeeded, and after time passed, all of them run in the
-order in which they are defined. They read and write the state alone, and settle: run once more, they change nothing.
+A coupling is a method marked `@coupling` that takes nothing. After a call that succeeded, and after
+time passed, all of them run in the order in which they are defined. They read and write the state
+alone, and settle: run once more, they change nothing.
 """
 
 from collections.abc import Callable

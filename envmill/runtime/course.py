@@ -1,6 +1,7 @@
 """The course of time: what a program does by itself when the clock moves.
 
-A program that changes with time has two methods: `_next_due()` says, from its state alone, when something happens next (a
+A program that changes with time has two methods: `_next_due()` says, from its state alone, when
+something happens next (a
 `datetime`, ISO text, or None), and `_fall_due()` makes it happen, with the clock at that moment. Nothing is scheduled outside the
 state, so a session restored from its state alone goes on as it would have.
 """

@@ -1,4 +1,5 @@
-"""Arguments made fit for a program: what JSON cannot carry is refused, `1.0` becomes `1` where an integer is asked for."""
+"""Arguments made fit for a program: what JSON cannot carry is refused, `1.0` becomes `1` where an
+integer is asked for."""
 
 from envmill.runtime.canonical import MAX_INTEGER, Json, NotJson, plain, render
 from envmill.runtime.interface import Interface

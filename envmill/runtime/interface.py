@@ -1,4 +1,5 @@
-"""The interface of a program: its tools by name, each with a validator compiled at its first call."""
+"""The interface of a program: its tools by name, each with a validator compiled at its first
+call."""
 
 from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
@@ -43,7 +44,8 @@ class Interface:
         return found
 
     def compile(self) -> None:
-        """Compile every validator, or raise ValueError; a process that forks sessions does it for all of them."""
+        """Compile every validator, or raise ValueError; a process that forks sessions does it for
+        all of them."""
         for name, tool in self.tools.items():
             check_schema(tool["parameters"])
             self.check(name)

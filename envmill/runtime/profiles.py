@@ -17,7 +17,8 @@ KINDS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "renamed_tools": {"rate": (int, float), "suffix": str},
     "extra_tools": {"names": list},
 }
-"""Every kind of trouble and what it is told. `rate` is the share of calls (or of tools) it strikes."""
+"""Every kind of trouble and what it is told. `rate` is the share of calls (or of tools) it
+strikes."""
 
 PROFILES: dict[str, Profile] = {
     "clear": [],

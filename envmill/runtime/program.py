@@ -1,4 +1,5 @@
-"""A program as text: compiled once, executed afresh for every session, imported from memory alone."""
+"""A program as text: compiled once, executed afresh for every session, imported from memory
+alone."""
 
 import linecache
 import sys
@@ -18,7 +19,8 @@ class ProgramFault(Exception):
 class ProgramImporter:
     """The compiled files of one program, as an importer; nothing is ever read from disk.
 
-    A finder and a loader by its methods alone: the classes of `importlib.abc` bring twenty modules along, which every fork would copy.
+    A finder and a loader by its methods alone: the classes of `importlib.abc` bring twenty modules
+    along, which every fork would copy.
     """
 
     def __init__(self, files: dict[str, str], entry: str) -> None:
@@ -52,7 +54,8 @@ class ProgramImporter:
         return found
 
     def _import_entry(self) -> ModuleType:
-        """What an import statement would do, without its locks and searches: half the time of a small program's construction."""
+        """What an import statement would do, without its locks and searches: half the time of a
+        small program's construction."""
         if "." in self.module or self.module in self._packages:
             __import__(self.module)
             return sys.modules[self.module]

@@ -1,4 +1,5 @@
-"""A recording: each step of a session as it was asked, with what it came to; and where a replay first differs from it.
+"""A recording: each step of a session as it was asked, with what it came to; and where a replay
+first differs from it.
 
 step ─► session ─► observation ─► tape ──► JSON, kept ──► the same steps in another process ──► identical, or the first difference
 """
@@ -22,7 +23,8 @@ class RecordedStep(TypedDict):
     step: dict[str, Any]
     """As it travels: `{"op": "call", "name": …, "arguments": …, "actor": …}`."""
     seen: dict[str, Any]
-    """Outcome, parts, code, message, state hash, uses of clock, ids and randomness, notifications, weather."""
+    """Outcome, parts, code, message, state hash, uses of clock, ids and randomness, notifications,
+    weather."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,10 @@ class Difference:
     replayed: Any
 
     def __str__(self) -> str:
-        return f"step {self.step}, {'.'.join(self.path)}: recorded {_brief(self.recorded)}, now {_brief(self.replayed)}"
+        return (
+            f"step {self.step}, {'.'.join(self.path)}: recorded {_brief(self.recorded)}, now "
+            f"{_brief(self.replayed)}"
+        )
 
 
 class Recorder:

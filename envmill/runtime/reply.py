@@ -9,13 +9,15 @@ from envmill.runtime.canonical import MAX_REPLY, Json, NotJson, plain, render
 from envmill.runtime.notice import Notification
 
 WIDEST = 6
-"""Bytes of JSON for one of marshal's second version, at most: a control character becomes `\\u0001`."""
+"""Bytes of JSON for one of marshal's second version, at most: a control character becomes
+`\\u0001`."""
 _SURROGATE = 0xED
 _ARRAYS = (list, tuple)
 
 Outcome = Literal["ok", "rejection", "failure"]
 Fragment: TypeAlias = Callable[[Any], Any]
-"""Makes of a value what whoever sends it copies as it is, or None when it has to be looked at first."""
+"""Makes of a value what whoever sends it copies as it is, or None when it has to be looked at
+first."""
 
 
 class Error(TypedDict):
@@ -29,7 +31,8 @@ class Reply(TypedDict):
     ok: bool
     outcome: Outcome
     parts: NotRequired[list[dict[str, Json]]]
-    """`{"type": "text", "text": …}`, `{"type": "json", "value": …}` or `{"type": "blob", "hash": …, "media_type": …, "size": …}`."""
+    """`{"type": "text", "text": …}`, `{"type": "json", "value": …}` or `{"type": "blob", "hash": …,
+    "media_type": …, "size": …}`."""
     error: NotRequired[Error]
     notifications: NotRequired[list[Notification]]
     """What came while time passed; only `advance` brings any."""
@@ -71,7 +74,8 @@ def _part_of(value: Any, shelf: BlobStore) -> dict[str, Json]:
 
 
 def _weigh(value: Json) -> None:
-    """NotJson for what cannot be sent. Whoever sends it spells it, so that it is spelled here only where that is in doubt."""
+    """NotJson for what cannot be sent. Whoever sends it spells it, so that it is spelled here only
+    where that is in doubt."""
     if isinstance(value, str) and value.isascii() and len(value) < MAX_REPLY // WIDEST:
         return
     # Every text is in it as UTF-8, in which a surrogate begins with this byte.

@@ -5,8 +5,9 @@ stored                  {"offer_id": "ofr_7c2e"}, as it was made, and beside it
                         {"into": "/offer_id", "call": 3, "path": "/id", "was": "ofr_7c2e"}
 played                  what call 3 is answered in this session stands there
 
-Arguments always hold plain values: a reader of a stored path never meets a reference. A use counts only while the argument holds what it
-held when the path was recorded, so a changed argument (a near miss, a slip) stays as it was changed.
+Arguments always hold plain values: a reader of a stored path never meets a reference. A use counts
+only while the argument holds what it held when the path was recorded, so a changed argument (a near
+miss, a slip) stays as it was changed.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -42,7 +43,8 @@ def find_references(arguments: Mapping[str, Json], schema: Mapping[str, Json]) -
 
 
 def read_reply(parts: Sequence[Mapping[str, Json]]) -> Json:
-    """The reply that pointers lead into: the value of its only part, or a list of the values of several."""
+    """The reply that pointers lead into: the value of its only part, or a list of the values of
+    several."""
     values = [part.get("value", part.get("text")) for part in parts]
     return values[0] if len(values) == 1 else values
 
@@ -132,7 +134,8 @@ def _walk(value: Json, schema: Json, pointer: str) -> Iterator[tuple[str, dict[s
 
 
 def _declares(schema: Json) -> bool:
-    """Whether a tool itself takes an object with these two keys: then the object is a value like any other."""
+    """Whether a tool itself takes an object with these two keys: then the object is a value like
+    any other."""
     forms = [schema, *schema.get("anyOf", ())] if isinstance(schema, dict) else []
     return any({"from", "path"} <= form.get("properties", {}).keys() for form in forms)
 

@@ -2,7 +2,8 @@
 
 schema ──check_schema──► inside the subset ──compile_schema──► a function: value ─► what is wrong with it
 
-Inside the subset the verdict is that of JSON Schema 2020-12: `1.0` is an integer, and `settle` makes it one.
+Inside the subset the verdict is that of JSON Schema 2020-12: `1.0` is an integer, and `settle`
+makes it one.
 """
 
 import math
@@ -14,7 +15,8 @@ from envmill.runtime.changes import same
 
 Schema: TypeAlias = Mapping[str, Any]
 Check: TypeAlias = Callable[[Json], str]
-"""Empty when a value passes; else what is wrong, beginning with the path from the value: `.title must be …`."""
+"""Empty when a value passes; else what is wrong, beginning with the path from the value: `.title
+must be …`."""
 
 MAX_DEPTH = 16
 """Levels of a schema."""
@@ -45,7 +47,8 @@ _EXACT: dict[str, type] = {
 
 
 def check_schema(schema: Json, depth: int = MAX_DEPTH) -> None:
-    """Raise ValueError when a schema steps outside the subset: an ignored keyword would be a hole in validation."""
+    """Raise ValueError when a schema steps outside the subset: an ignored keyword would be a hole
+    in validation."""
     if not is_object(schema):
         raise ValueError("a schema must be an object")
     if not depth:
@@ -90,7 +93,8 @@ def compile_schema(schema: Schema) -> Check:
 
 
 def settle(schema: Schema, value: Json) -> Json:
-    """The value with `1.0` made `1` wherever the schema asks for an integer; the value must have passed."""
+    """The value with `1.0` made `1` wherever the schema asks for an integer; the value must have
+    passed."""
     if isinstance(value, float):
         types = _types(schema)
         return (
@@ -213,7 +217,10 @@ def _check_object(schema: Schema) -> Check:
             one = properties.get(name, others)
             if one is None:
                 if rest is False:
-                    return f" has no parameter {str(name)[:60]!r}; known: {', '.join(properties) or 'none'}"
+                    return (
+                        f" has no parameter {str(name)[:60]!r}; known: "
+                        f"{', '.join(properties) or 'none'}"
+                    )
             elif fault := one(item):
                 return f".{str(name)[:60]}{fault}"
         return ""

@@ -2,8 +2,8 @@
 
     reset(state, clock, seed) ─► call ─► call ─► advance ─► … ─► state() ─► close()
 
-Nothing here raises for an agent's mistake: a call's outcome is `ok`, `rejection` (the caller's fault, or a rule of the
-program) or `failure` (the program's fault), and the code says which.
+Nothing here raises for an agent's mistake: a call's outcome is `ok`, `rejection` (the caller's
+fault, or a rule of the program) or `failure` (the program's fault), and the code says which.
 """
 
 import math
@@ -37,7 +37,8 @@ MAX_ADVANCE = 100 * 366 * 86400
 
 
 class Session:
-    """One live instance. `load` executes the program afresh and returns its class; `fragment` spells replies for whoever sends them."""
+    """One live instance. `load` executes the program afresh and returns its class; `fragment`
+    spells replies for whoever sends them."""
 
     def __init__(
         self,
@@ -71,7 +72,8 @@ class Session:
         ]
 
     def inspect(self) -> None:
-        """Import the program without constructing it, and hold it against its interface; ProgramFault says what lacks."""
+        """Import the program without constructing it, and hold it against its interface;
+        ProgramFault says what lacks."""
         try:
             found = self._load()
             self._interface.compile()
@@ -124,7 +126,8 @@ class Session:
         return self._call(met, arguments, actor)
 
     def advance(self, seconds: float) -> Reply:
-        """Move the virtual clock on, let happen what falls due, and deliver notifications in the order of their time."""
+        """Move the virtual clock on, let happen what falls due, and deliver notifications in the
+        order of their time."""
         if not _is_duration(seconds):
             return refuse(
                 "invalid_arguments",
@@ -169,11 +172,13 @@ class Session:
         return self._hash
 
     def changes(self) -> list[dict[str, Json]]:
-        """What changed since the reset (or the restored snapshot's): rows of op, path, before, after."""
+        """What changed since the reset (or the restored snapshot's): rows of op, path, before,
+        after."""
         return list(self._holding.list_changes(self._start.state(), self._instance))
 
     def snapshot(self) -> dict[str, Json]:
-        """Everything that decides how the session goes on, as JSON: state, clock, streams, counts, what waits to be delivered, weather."""
+        """Everything that decides how the session goes on, as JSON: state, clock, streams, counts,
+        what waits to be delivered, weather."""
         return {
             "state": self.state(),
             "held": self._holding.snapshot(),
@@ -186,11 +191,13 @@ class Session:
         }
 
     def restore(self, snapshot: dict[str, Json]) -> None:
-        """Go on from a snapshot of this program: the same calls then give the same bytes. ProgramFault when it cannot be."""
+        """Go on from a snapshot of this program: the same calls then give the same bytes.
+        ProgramFault when it cannot be."""
         self._world.restore(snapshot["world"])
         self._start.hold(snapshot["start"])
         self._construct(lambda: self._holding.restore(snapshot["held"], snapshot["state"]))
-        # Construction may have drawn; the streams stand where the snapshot left them, not where the constructor does.
+        # Construction may have drawn; the streams stand where the snapshot left them, not where the
+        # constructor does.
         virtual.restore(snapshot["generators"])
         self._world.restore(snapshot["world"])
         self._told = self.uses()
@@ -199,7 +206,8 @@ class Session:
             self._weather.restore(snapshot["weather"]["at"])
         if self.spelled_state() != render(plain(snapshot["state"])):
             raise ProgramFault(
-                "Constructed on its own state, the program holds another one. A constructor must keep the state it is given."
+                "Constructed on its own state, the program holds another one. A constructor must "
+                "keep the state it is given."
             )
 
     def uses(self) -> dict[Source, int]:
@@ -217,7 +225,8 @@ class Session:
         }
 
     def drain_touched(self) -> dict[str, list[str]]:
-        """Tables that were read and written since this was last asked; empty where state is no database."""
+        """Tables that were read and written since this was last asked; empty where state is no
+        database."""
         return self._holding.drain_touched()
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
-"""Tools of sibling services: shown beside the program's own, and answered as by a service that holds none of the session's records.
+"""Tools of sibling services: shown beside the program's own, and answered as by a service that
+holds none of the session's records.
 
 call ─► arguments fit the schema? ─┬─ lists everything ─► an empty list
                                    ├─ looks something up ─► not_found

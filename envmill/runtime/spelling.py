@@ -14,7 +14,8 @@ _ROWS = 8
 """Rows from which a collection is remembered row by row."""
 
 _Piece = tuple[bytes, bytes]
-"""Marshalled, and spelled. Equal bytes mean equal values; where equal values come in other bytes, they are spelled once more."""
+"""Marshalled, and spelled. Equal bytes mean equal values; where equal values come in other bytes,
+they are spelled once more."""
 
 
 class Speller:

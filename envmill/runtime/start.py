@@ -1,7 +1,8 @@
 """The state a session started from: checked once, handed out as a fresh copy at every reset.
 
-Marshal's fourth version writes what it meets twice, as the names of fields, once: it loads six times quicker than the second, and what
-it loads shares them. The same value may come out in other bytes, but the same bytes are always the same value.
+Marshal's fourth version writes what it meets twice, as the names of fields, once: it loads six
+times quicker than the second, and what it loads shares them. The same value may come out in other
+bytes, but the same bytes are always the same value.
 """
 
 import marshal
@@ -12,7 +13,8 @@ VERSION = 4
 
 
 class Packed:
-    """A state in the form that is quickest to construct from again, and perhaps a copy made ahead for whoever is first."""
+    """A state in the form that is quickest to construct from again, and perhaps a copy made ahead
+    for whoever is first."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -75,5 +77,6 @@ class StartCache:
 
 
 def pack(state: dict[str, Json]) -> bytes:
-    """A state in the form that is quickest to construct from again; NotJson when it cannot be one."""
+    """A state in the form that is quickest to construct from again; NotJson when it cannot be
+    one."""
     return marshal.dumps(plain(state), VERSION)

@@ -63,7 +63,8 @@ class AttributeState:
         return
 
     def revert(self) -> None:
-        """Nothing: a program that changes its state before it refuses is at fault, and a gate shall see it."""
+        """Nothing: a program that changes its state before it refuses is at fault, and a gate shall
+        see it."""
 
     def list_changes(self, start: dict[str, Json], instance: Any) -> Iterator[dict[str, Json]]:
         return list_changes(start, plain(self.read(instance)))
@@ -89,7 +90,8 @@ class TableState:
         self._after: dict[str, Json] | None = None
 
     def begin(self, start: StartCache) -> Any:
-        """The rows are loaded once and then only rolled back to, while state, clock and seed stay the same: defaults read them."""
+        """The rows are loaded once and then only rolled back to, while state, clock and seed stay
+        the same: defaults read them."""
         database, wanted = self._open(), (start.content, self._world.clock, self._world.seed)
         if wanted == self._loaded:
             database.reset()
@@ -108,7 +110,8 @@ class TableState:
         attributes: dict[str, Any] = instance.__dict__
         if kept := [name for name in attributes if not name.startswith("_")]:
             raise ProgramFault(
-                f"{kept[0]} is kept in memory. With a {SCHEMA} all state lives in tables: keep it there, or begin its name with _."
+                f"{kept[0]} is kept in memory. With a {SCHEMA} all state lives in tables: keep it "
+                "there, or begin its name with _."
             )
         return self._database.state()
 

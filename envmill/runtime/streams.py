@@ -9,7 +9,8 @@ _WORDS = struct.Struct("<625I")
 
 
 def save_stream(stream: Random) -> list[Any]:
-    """Position of a stream: 2.5 KB of words in base64, and the half of a Gaussian pair not yet given out."""
+    """Position of a stream: 2.5 KB of words in base64, and the half of a Gaussian pair not yet
+    given out."""
     version, words, spare = stream.getstate()
     return [version, base64.b64encode(_WORDS.pack(*words)).decode(), spare]
 

@@ -1,4 +1,5 @@
-"""The standard library's clock and randomness, made virtual: programs that never heard of us are deterministic too.
+"""The standard library's clock and randomness, made virtual: programs that never heard of us are
+deterministic too.
 
 `install` patches modules in place, once, in a process that runs programs and nothing else. Every read goes to the
 world, which is set back at each reset; `time.sleep` moves the virtual clock and returns at once.
@@ -25,7 +26,8 @@ _arithmetic = decimal.getcontext().copy()
 
 
 class _Stands(type):
-    """Lets a virtual class pass for the real one: `isinstance(real, Virtual)` holds, for results made inside C code."""
+    """Lets a virtual class pass for the real one: `isinstance(real, Virtual)` holds, for results
+    made inside C code."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         real = _REAL.get(cls)
@@ -65,14 +67,16 @@ _REAL: dict[type, type] = {_VirtualDatetime: datetime.datetime, _VirtualDate: da
 
 
 def install() -> None:
-    """Make this process's `time`, `datetime`, `random`, `uuid`, `os.urandom` and `secrets` virtual."""
+    """Make this process's `time`, `datetime`, `random`, `uuid`, `os.urandom` and `secrets`
+    virtual."""
     _install_datetime()
     _install_time()
     _install_randomness()
 
 
 def reset() -> None:
-    """Seed the module-level generators from the world, which must have been reset first, and set decimal arithmetic back."""
+    """Seed the module-level generators from the world, which must have been reset first, and set
+    decimal arithmetic back."""
     decimal.setcontext(_arithmetic.copy())
     shared = _shared()
     if isinstance(shared, SeededRandom):

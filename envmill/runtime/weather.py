@@ -2,8 +2,9 @@
 
 call ─► renamed? extra tool? ─► validation ─► refused (429, 5xx, 401, quota)? ─► program ─► stale, partial, truncated, delayed? ─► reply
 
-The program, its clock, its streams and its state never notice: a refused call is not dispatched, everything else only changes what
-is said. Whoever judges looks at the state and never meets it. After `PATIENCE` refusals in a row a call gets through.
+The program, its clock, its streams and its state never notice: a refused call is not dispatched,
+everything else only changes what is said. Whoever judges looks at the state and never meets it.
+After `PATIENCE` refusals in a row a call gets through.
 """
 
 import hashlib
@@ -18,7 +19,8 @@ from envmill.runtime.world import MICRO
 Reply: TypeAlias = dict[str, Any]
 
 PATIENCE = 3
-"""Refusals in a row, of whatever kind, after which a call gets through: a policy that tries four times always arrives."""
+"""Refusals in a row, of whatever kind, after which a call gets through: a policy that tries four
+times always arrives."""
 MEMORY = 64
 """Replies kept for stale reads."""
 
@@ -69,7 +71,8 @@ class Weather:
         ]
 
     def meet(self, name: str) -> str | Reply:
-        """Whom a name means here: a tool of the program, or an answer of the weather's own. Every call begins with this."""
+        """Whom a name means here: a tool of the program, or an answer of the weather's own. Every
+        call begins with this."""
         self._calls += 1
         if name in self._extra:
             self._expired = 0 if name == "renew_access" else self._expired
@@ -103,7 +106,8 @@ class Weather:
         return None
 
     def change(self, name: str, arguments: dict[str, Any], reply: Reply) -> Reply:
-        """What is left of the program's reply. Trouble of this kind says so in a part of its own."""
+        """What is left of the program's reply. Trouble of this kind says so in a part of its
+        own."""
         met: list[str] = []
         if reply["ok"] and self._effects[name] == "query":
             reply = self._spoil(f"{name} {json.dumps(arguments, sort_keys=True)}", reply, met)

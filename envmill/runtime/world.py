@@ -1,4 +1,5 @@
-"""Virtual time, ids and randomness of the running session: one instance per process, set back at every reset."""
+"""Virtual time, ids and randomness of the running session: one instance per process, set back at
+every reset."""
 
 import datetime
 from functools import lru_cache
@@ -27,7 +28,8 @@ class SeededRandom(Random):
         super().__init__(seed)
 
     def put_off(self, seed: int) -> None:
-        """Start over at a seed, when it is first drawn from: it takes as long as a call does, and few programs draw."""
+        """Start over at a seed, when it is first drawn from: it takes as long as a call does, and
+        few programs draw."""
         self._due, self.gauss_next = seed, None
 
     def random(self) -> float:
@@ -57,7 +59,8 @@ class SeededRandom(Random):
 
 
 class World:
-    """What a program may not take from the machine. Ids and draws are separate streams: neither shifts the other."""
+    """What a program may not take from the machine. Ids and draws are separate streams: neither
+    shifts the other."""
 
     def __init__(self) -> None:
         self.reset(0, 0)
@@ -139,7 +142,8 @@ def rng() -> Random:
 
 
 def notify(actor: str, text: str, at: datetime.datetime | None = None) -> None:
-    """Tell an actor something, now or at a later time; it is delivered when time next passes that moment."""
+    """Tell an actor something, now or at a later time; it is delivered when time next passes that
+    moment."""
     WORLD.outbox.post(WORLD.clock if at is None else max(WORLD.clock, to_micros(at)), actor, text)
 
 

@@ -1,4 +1,5 @@
-"""The sandbox: the flow process's door to the jail. The processes behind the door are `envmill/runtime/jail/`."""
+"""The sandbox: the flow process's door to the jail. The processes behind the door are
+`envmill/runtime/jail/`."""
 
 from envmill.sandbox.check_session import CheckReply, CheckSession
 from envmill.sandbox.plan import (

@@ -1,4 +1,5 @@
-"""A hearing: generated checks and the ending they are asked about, as the judge zygote gets them, and what they said."""
+"""A hearing: generated checks and the ending they are asked about, as the judge zygote gets them,
+and what they said."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,12 +29,15 @@ class CheckReply:
 
 @dataclass(frozen=True)
 class CheckSession:
-    """One verdict's worth of generated checks. Nothing of it ever enters a process that runs tools, and no check meets another."""
+    """One verdict's worth of generated checks. Nothing of it ever enters a process that runs tools,
+    and no check meets another."""
 
     sources: Sequence[str]
-    """Text of each check: a file that defines `check(initial, final) -> bool`, or `check(initial, final, rollout) -> bool`."""
+    """Text of each check: a file that defines `check(initial, final) -> bool`, or `check(initial,
+    final, rollout) -> bool`."""
     initial: Json | bytes
-    """State at the start; bytes are those of a SQLite file, and the checks get its rows by table."""
+    """State at the start; bytes are those of a SQLite file, and the checks get its rows by
+    table."""
     final: Json | bytes
     """State at the end."""
     clock: str
@@ -41,7 +45,8 @@ class CheckSession:
     seed: int = 0
     """Seed of what the checks take for chance."""
     rollout: Json = field(default_factory=lambda: _NOTHING_DONE)
-    """What was done and said, for checks that ask: `{"calls": [{name, arguments, actor, outcome, code, parts}], "said": [text]}`."""
+    """What was done and said, for checks that ask: `{"calls": [{name, arguments, actor, outcome,
+    code, parts}], "said": [text]}`."""
 
     @cached_property
     def message(self) -> dict[str, Json]:

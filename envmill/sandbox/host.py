@@ -1,4 +1,5 @@
-"""A host: what opens sessions of a kind whose state no process of the jail holds. Kinds bring theirs; the sandbox knows none by name."""
+"""A host: what opens sessions of a kind whose state no process of the jail holds. Kinds bring
+theirs; the sandbox knows none by name."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -20,7 +21,8 @@ class Host(Protocol):
     def open(
         self, files: Mapping[str, str], tools: Sequence[ToolEntry], *, fresh: bool = False
     ) -> AbstractAsyncContextManager[HostedSession]:
-        """A session in which nothing was begun yet; a `fresh` one owes nothing to any that was before."""
+        """A session in which nothing was begun yet; a `fresh` one owes nothing to any that was
+        before."""
         ...
 
     async def close(self) -> None: ...

@@ -1,4 +1,5 @@
-"""A state that a look brings, read against the one its session began with: what did not change is not read again, but shared.
+"""A state that a look brings, read against the one its session began with: what did not change is
+not read again, but shared.
 
 text ──the same from the front, from the back──► collections of the start, the very objects
      └──what is left between─────────────────► parsed
@@ -16,7 +17,8 @@ _ROWS = 64
 
 
 class InitialState:
-    """The state a session began with, spelled as states leave the jail: keys sorted, nothing between."""
+    """The state a session began with, spelled as states leave the jail: keys sorted, nothing
+    between."""
 
     def __init__(self, state: Mapping[str, Json]) -> None:
         self._state = state
@@ -24,7 +26,8 @@ class InitialState:
         self._inner: dict[str, InitialState] = {}
 
     def read(self, text: str) -> Json:
-        """What parsing the text gives. Half a megabyte of which nothing changed takes a hundredth of the time."""
+        """What parsing the text gives. Half a megabyte of which nothing changed takes a hundredth
+        of the time."""
         if text[:1] != "{" or text[-1:] != "}":
             return orjson.loads(text)
         front, begin = self._take_front(text)
@@ -36,14 +39,16 @@ class InitialState:
         return {**front, **self._read_middle(left, text[begin:end]), **back}
 
     def _read_middle(self, names: Sequence[str], text: str) -> dict[str, Json]:
-        """Collections one by one, where those that are known stand there and no others; else all together."""
+        """Collections one by one, where those that are known stand there and no others; else all
+        together."""
         if any(_is_large(self._state[name]) for name in names):
             with suppress(orjson.JSONDecodeError, ValueError):
                 return dict(self._read_each(names, text))
         return orjson.loads(f"{{{text}}}")
 
     def _read_each(self, names: Sequence[str], text: str) -> Iterator[tuple[str, Json]]:
-        """A cut in the wrong place leaves a brace too many or too few on both sides of it: neither can be read."""
+        """A cut in the wrong place leaves a brace too many or too few on both sides of it: neither
+        can be read."""
         for place, name in enumerate(names):
             head = _render_name(name)
             if not text.startswith(head):

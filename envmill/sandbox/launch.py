@@ -1,4 +1,5 @@
-"""How a driver is started: exec'ed with a clean environment, on a core, tied to the life of this process."""
+"""How a driver is started: exec'ed with a clean environment, on a core, tied to the life of this
+process."""
 
 import os
 import platform
@@ -26,8 +27,10 @@ def check_system() -> None:
     """The jail is made of what the Linux kernel offers, and of nothing else."""
     if platform.system() != "Linux":
         raise SandboxError(
-            f"The jail needs Linux, and this is {platform.system() or 'something else'}. Work in an image of it: "
-            'docker run -it -v "$PWD":/envmill -w /envmill python:3.12 bash, and there `make setup`.'
+            f"The jail needs Linux, and this is {platform.system() or 'something else'}. Work in "
+            "an image of it: "
+            'docker run -it -v "$PWD":/envmill -w /envmill python:3.12 bash, and there `make '
+            "setup`."
         )
 
 
@@ -36,7 +39,8 @@ def launch(
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """A driver's process, and our end of its wire."""
     mine, theirs = socket.socketpair()
-    # The kernel signals the death of the parent *thread*: only the main thread lives as long as the process.
+    # The kernel signals the death of the parent *thread*: only the main thread lives as long as the
+    # process.
     guard = threading.current_thread() is threading.main_thread()
     config: dict[str, Any] = {
         "parent": os.getpid(), "guard": guard, "core": core, "codec": CODEC, "sessions": SESSIONS,
@@ -66,13 +70,16 @@ def list_words() -> list[str]:
 
 
 def list_environment(hash_seed: int) -> dict[str, str]:
-    """A clean environment, explicit: -I and -E would make Python ignore PYTHONHASHSEED, and this does their work."""
+    """A clean environment, explicit: -I and -E would make Python ignore PYTHONHASHSEED, and this
+    does their work."""
     libraries = Path(orjson.__file__).parents[1]
     return {
         "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": f"{ROOT}:{libraries}",
-        # A library's function is looked up when it is first called, and noted on a page that each fork then has to copy for itself.
+        # A library's function is looked up when it is first called, and noted on a page that each
+        # fork then has to copy for itself.
         "LD_BIND_NOW": "1",
-        # Where Python does not know, it loads all that was known when it was built: 400 KB, which every fork copies.
+        # Where Python does not know, it loads all that was known when it was built: 400 KB, which
+        # every fork copies.
         "PYTHONTZPATH": ":".join(zoneinfo.TZPATH),
     }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The flow process's end of one driver: ask it without blocking, notice its death.
 
-A plain protocol, not streams: a request and its reply cost the event loop one write and one callback.
+A plain protocol, not streams: a request and its reply cost the event loop one write and one
+callback.
 """
 
 import asyncio
@@ -15,12 +16,14 @@ from envmill.runtime.jail.wire import BadFrame, Message, adopt_codec, decode, en
 from envmill.sandbox.launch import CODEC, launch
 
 SILENCE = 90.0
-"""Seconds without a reply, while one is due, after which a driver counts as hung: a plan's budget and half of it."""
+"""Seconds without a reply, while one is due, after which a driver counts as hung: a plan's budget
+and half of it."""
 _KNOWN = 256
 """Programs a driver is assumed to remember; it says so when it does not."""
 _LOG = logging.getLogger(__name__)
 _LEAK = (
-    "Program %s answered %s otherwise in a session reset in place than in a fresh one. It is reset in place no more. "
+    "Program %s answered %s otherwise in a session reset in place than in a fresh one. It is "
+    "reset in place no more. "
     "Searches that found nothing in its environment may have missed something: play them again."
 )
 _MEND = "Nothing is known about the items concerned: retry them."
@@ -115,7 +118,8 @@ class DriverLink(asyncio.Protocol):
         answer: asyncio.Future[Message] = self._loop.create_future()
         self._write({"id": number, **request})
         if not self._waiting:
-            # Time in which nothing was due is no silence of the driver's: this process may have judged for minutes since its last reply.
+            # Time in which nothing was due is no silence of the driver's: this process may have
+            # judged for minutes since its last reply.
             self._heard = self._loop.time()
         self._waiting[number] = answer
         if self._watch is None:

@@ -18,7 +18,8 @@ from schemas.environment import Call, Environment, Kind, Tool
 
 Outcome = Literal["ok", "rejection", "failure"]
 _USUAL = len(EMPTY)
-"""Fields of an observation that has nothing besides: the driver sends these always, and checks what else it sends."""
+"""Fields of an observation that has nothing besides: the driver sends these always, and checks what
+else it sends."""
 _UNTOLD = {"discoverable", "reads", "writes"}
 """Of a tool: what gates hold the code to, and nobody inside is told."""
 
@@ -34,7 +35,8 @@ class Program:
     tools: list[Tool]
     """Interface."""
     kind: Kind = "stateful"
-    """A terminal's files are a machine, set up in a container; of all others the jail needs no word."""
+    """A terminal's files are a machine, set up in a container; of all others the jail needs no
+    word."""
 
     @classmethod
     def of(cls, environment: Environment) -> "Program":
@@ -42,7 +44,8 @@ class Program:
 
     @classmethod
     def shown(cls, environment: Environment) -> "Program":
-        """With the tools of sibling services that agents are shown: what rollouts, replays and exports run. Gates run `of`."""
+        """With the tools of sibling services that agents are shown: what rollouts, replays and
+        exports run. Gates run `of`."""
         return cls(environment.files, environment.entry, environment.shown, environment.kind)
 
     def name_actor(self, tool: str) -> str:
@@ -89,7 +92,8 @@ class Reset:
 
     @cached_property
     def named(self) -> dict[str, Json]:
-        """What names the state to a session that had it before; nothing for one that cannot be sent."""
+        """What names the state to a session that had it before; nothing for one that cannot be
+        sent."""
         try:
             spelled = orjson.dumps(self.state)
         except TypeError:
@@ -125,7 +129,8 @@ class Invoke:
     """The call."""
 
     def message(self) -> dict[str, Json]:
-        """Label and uses are for the driver alone: it fills the arguments in, and the program's process is never told of either."""
+        """Label and uses are for the driver alone: it fills the arguments in, and the program's
+        process is never told of either."""
         call = self.call
         linked: dict[str, Json] = {"label": call.label} if call.label else {}
         if call.uses:
@@ -155,10 +160,12 @@ class Look:
     """Ask for the state."""
 
     until: tuple[tuple[str, ...], ...] = ()
-    """Of a terminal, what its look may end with: paths of the state, one of which amiss is all that the asker wants to know. The rest
+    """Of a terminal, what its look may end with: paths of the state, one of which amiss is all that
+    the asker wants to know. The rest
     is `unasked` then."""
     known: bool = False
-    """Of a terminal, whether it is enough what a machine showed that began alike and had come to the same files, where nothing runs."""
+    """Of a terminal, whether it is enough what a machine showed that began alike and had come to
+    the same files, where nothing runs."""
 
     def message(self) -> dict[str, Json]:
         return {"op": "state"}
@@ -215,10 +222,12 @@ Step: TypeAlias = Reset | Invoke | Advance | Look | Changes | Touched | Fetch | 
 
 @dataclass(frozen=True)
 class Observation:
-    """What one step came to. All of it is the program's own claim, decoded, never trusted with more."""
+    """What one step came to. All of it is the program's own claim, decoded, never trusted with
+    more."""
 
     outcome: Outcome
-    """Done, refused (caller's mistake or a rule), or failed (program's fault: crash, timeout, killed, build …)."""
+    """Done, refused (caller's mistake or a rule), or failed (program's fault: crash, timeout,
+    killed, build …)."""
     parts: list[Json]
     """What a tool answered: `{"type": "text", "text": …}` or `{"type": "json", "value": …}`."""
     code: str
@@ -243,7 +252,8 @@ class Observation:
     @classmethod
     def read(cls, message: Mapping[str, Any], state: dict[str, Json] | None) -> "Observation":
         if len(message) == _USUAL:
-            # A plan has hundreds of them, and a frozen record's own way of setting eleven fields takes three times as long.
+            # A plan has hundreds of them, and a frozen record's own way of setting eleven fields
+            # takes three times as long.
             seen = object.__new__(cls)
             seen.__dict__.update(
                 message, state=state, uses={}, notifications=[], delay=0.0, weather=[], denied=[]

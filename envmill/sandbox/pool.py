@@ -1,4 +1,5 @@
-"""The drivers of one flow process: one per core, the second started when the first has more than one thing to do."""
+"""The drivers of one flow process: one per core, the second started when the first has more than
+one thing to do."""
 
 import asyncio
 from collections.abc import Collection
@@ -95,8 +96,10 @@ class DriverPool:
             if not self._trusting and not any(link.layers[name] for name in KERNEL_LAYERS):
                 await link.close()
                 raise SandboxError(
-                    "This kernel offers neither seccomp nor Landlock nor namespaces, so generated code would run unconfined. "
-                    "Use another machine, or say --trust-generated-code (ENVMILL_TRUST_GENERATED_CODE=1) if you trust every program."
+                    "This kernel offers neither seccomp nor Landlock nor namespaces, so generated "
+                    "code would run unconfined. "
+                    "Use another machine, or say --trust-generated-code "
+                    "(ENVMILL_TRUST_GENERATED_CODE=1) if you trust every program."
                 )
             self._links[place] = link
             return link

@@ -1,4 +1,5 @@
-"""Calls of a reference path that use results: read as an author writes them, recorded as they were made, and made again.
+"""Calls of a reference path that use results: read as an author writes them, recorded as they were
+made, and made again.
 
 author's calls ─► link ─► played ─► record ─► stored: plain arguments, labels, uses
 stored calls ─► played in another session ─► settle ─► the calls as they were made there
@@ -33,7 +34,8 @@ class BadReference:
 
 
 def link(calls: Sequence[Call], tools: Sequence[Tool]) -> tuple[list[Call], list[BadReference]]:
-    """The calls with their references as uses that are still to be recorded, and the references that cannot be filled."""
+    """The calls with their references as uses that are still to be recorded, and the references
+    that cannot be filled."""
     calls, schemas = write_references(calls), {tool.name: tool.parameters for tool in tools}
     found = [find_references(call.arguments, schemas.get(call.name, {})) for call in calls]
     named = {reference.call for references in found for reference in references}
@@ -84,7 +86,8 @@ def _object(number: int, reference: Reference, calls: Sequence[Call]) -> Iterato
 
 
 def record(calls: Sequence[Call], seen: Sequence[Observation]) -> list[Call]:
-    """Linked calls with the values that this session gave them: what a path is stored as. All of them must have succeeded."""
+    """Linked calls with the values that this session gave them: what a path is stored as. All of
+    them must have succeeded."""
     recorded: list[Call] = []
     for call, made in zip(calls, settle(calls, seen), strict=True):
         uses = [
@@ -128,7 +131,8 @@ def write_references(calls: Sequence[Call]) -> list[Call]:
 
 
 def uses_result(calls: Sequence[Call], earlier: int, later: int) -> bool:
-    """Whether the call at place `later` (from 0) of a stored path uses the result of the one at `earlier`."""
+    """Whether the call at place `later` (from 0) of a stored path uses the result of the one at
+    `earlier`."""
     label = calls[earlier].label
     return bool(label) and any(use.call == label for use in calls[later].uses)
 

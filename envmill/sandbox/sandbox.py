@@ -1,4 +1,5 @@
-"""The sandbox as the flow process sees it: inspect a program, play a plan, or hold a session open."""
+"""The sandbox as the flow process sees it: inspect a program, play a plan, or hold a session
+open."""
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -148,7 +149,8 @@ class Sandbox:
 
     @cached_property
     def careful(self) -> "Sandbox":
-        """The same jail, where a process serves one session and never a second, whatever is asked."""
+        """The same jail, where a process serves one session and never a second, whatever is
+        asked."""
         other = copy(self)
         other.searches = False
         return other
@@ -159,7 +161,8 @@ class Sandbox:
         return dict(links[0].layers) if links else {}
 
     async def inspect(self, program: Program) -> None:
-        """Compile and import the program in the jail, without constructing it; BuildError quotes what went wrong.
+        """Compile and import the program in the jail, without constructing it; BuildError quotes
+        what went wrong.
 
         Where a host opens sessions, begin one.
         """
@@ -181,10 +184,12 @@ class Sandbox:
         fresh: bool = False,
         in_place: bool = False,
     ) -> list[Observation]:
-        """Play a whole plan in a session of its own: one observation per step, in one message to the driver.
+        """Play a whole plan in a session of its own: one observation per step, in one message to
+        the driver.
 
         `in_place` lets a process that was shown to be as good as a fresh one serve again: for searches, of which nothing is believed that
-        was not played once more without. `fresh` asks a host for a session that owes nothing to any that was before.
+        was not played once more without. `fresh` asks a host for a session that owes nothing to any
+        that was before.
         """
         if host := self.hosts.get(program.kind):
             async with host.open(program.files, program.entries, fresh=fresh) as hosted:
@@ -203,7 +208,8 @@ class Sandbox:
         beside: Session | None = None,
         in_place: bool = False,
     ) -> AsyncGenerator[Session]:
-        """A session for one step at a time, when the next step depends on the last. `beside` another, it can be branched into."""
+        """A session for one step at a time, when the next step depends on the last. `beside`
+        another, it can be branched into."""
         if host := self.hosts.get(program.kind):
             async with host.open(program.files, program.entries) as hosted:
                 yield _OutsideSession(hosted)
@@ -219,7 +225,8 @@ class Sandbox:
             link.forget_session(session.number)
 
     async def judge(self, hearing: CheckSession) -> list[CheckReply]:
-        """What each generated check says, in a process of the judge zygote that was forked for this check and this verdict."""
+        """What each generated check says, in a process of the judge zygote that was forked for this
+        check and this verdict."""
         link = await self._pool.find(hearing.message)
         request: Message = {
             "op": "play",
@@ -233,7 +240,8 @@ class Sandbox:
         ]
 
     async def count(self) -> list[dict[str, int]]:
-        """What each driver holds: templates, sessions, processes kept ready, forks, and what is known about resets in place."""
+        """What each driver holds: templates, sessions, processes kept ready, forks, and what is
+        known about resets in place."""
         return [row for link in self._pool.links() for row in await link.ask({"op": "count"})]
 
     async def _play(

@@ -1,4 +1,5 @@
-"""The vendored jail: an environment as a folder that opens under the same layers where EnvMill is not installed.
+"""The vendored jail: an environment as a folder that opens under the same layers where EnvMill is
+not installed.
 
 folder/environment.json   program and interface
 folder/jail.py            what a consumer imports: `Environment`

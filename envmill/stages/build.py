@@ -1,4 +1,5 @@
-"""Build: blueprint → program that runs, by a bounded repair loop, and draft → scenario with a verifier that runs.
+"""Build: blueprint → program that runs, by a bounded repair loop, and draft → scenario with a
+verifier that runs.
 
 write ─► load in the jail ─► tests ─► review, where it is asked for ─► gates ─► built
   ▲                 └─ failing case ─┴──────────┴──────────────────────┘
@@ -168,7 +169,8 @@ async def _write_program(
 
 
 def _show_gates(version: _Version) -> EnvironmentCase:
-    """The version as the lake will give it to verify: each test once, in order of ids. Gates explore in the order of tests."""
+    """The version as the lake will give it to verify: each test once, in order of ids. Gates
+    explore in the order of tests."""
     assert version.environment is not None
     tests = {test.id: test for test in version.tests}
     return EnvironmentCase(version.environment, tuple(tests[key] for key in sorted(tests)))
@@ -189,7 +191,8 @@ async def _write_version(
     context: RunContext,
     models: ModelSession,
 ) -> _Version:
-    """What was at fault is written anew, program or tests, and told what failed; then the program is loaded and its tests run."""
+    """What was at fault is written anew, program or tests, and told what failed; then the program
+    is loaded and its tests run."""
     part = await _write_part(blueprint, before, repair, context, models)
     program, plan = part.program, part.plan
     assert program is not None
@@ -226,7 +229,8 @@ async def _write_version(
     try:
         mended = await context.recipe.debug(environment, program, plan, trial.red, repair, models)
     except BadReply:
-        # A verdict nobody can read costs no version that runs: what is at fault is written anew, as without one.
+        # A verdict nobody can read costs no version that runs: what is at fault is written anew, as
+        # without one.
         return version
     return (
         replace(version, mended=mended, fault=mended.fault, mended_prompt=models.last_asked)
@@ -265,7 +269,8 @@ async def _write_part(
 
 
 async def _review(version: _Version, context: RunContext, models: ModelSession) -> _Version:
-    """What two readers find of a program whose tests are green. The gate asks the same later, and is answered from the journal."""
+    """What two readers find of a program whose tests are green. The gate asks the same later, and
+    is answered from the journal."""
     finding = await w4.check(
         _show_gates(version),
         GateContext(
@@ -338,7 +343,8 @@ def _blame_tools(environment: Environment, code: str, faults: Sequence[str]) -> 
 
 
 def _complain_of_test(place: int, tests: Sequence[Test], fault: str) -> Complaint:
-    """A red test, by its place among those of its tool; the words say what it expects and how it ended, and not whether program or test is
+    """A red test, by its place among those of its tool; the words say what it expects and how it
+    ended, and not whether program or test is
     wrong."""
     call = tests[place].call
     if tests[place].name.startswith(BREAKS):
@@ -413,7 +419,8 @@ def assemble_environment(
 
 
 def _as_stored(made: R) -> R:
-    """A record as the lake gives it back. Programs list rows in the order of keys, and prompts show tools so: with another order in the
+    """A record as the lake gives it back. Programs list rows in the order of keys, and prompts show
+    tools so: with another order in the
     loop, gates would see other replies than in verify, and models would be asked twice."""
     return type(made).model_validate(order_keys(made.model_dump(mode="json")))
 
@@ -433,7 +440,8 @@ def describe_plan(blueprint: Blueprint) -> dict[str, ToolWords]:
 
 
 def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> list[Tool]:
-    """The tools, each with what it was promised to reply; BuildError where one does not take what was promised."""
+    """The tools, each with what it was promised to reply; BuildError where one does not take what
+    was promised."""
     for tool in tools:
         if (signed := signatures.get(tool.name)) is None:
             continue

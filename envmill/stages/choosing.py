@@ -1,8 +1,10 @@
-"""Choosing: of all themes that were mined or grown, as many as the run wants, judged against each other and against earlier runs.
+"""Choosing: of all themes that were mined or grown, as many as the run wants, judged against each
+other and against earlier runs.
 
 seeds ─► those without a name or below the score out ─► never used before used ─► one by one: worth, less what it shares with those before
                                                                                   └─ likeness of words, words of its name, field of work
-With an embedder, themes are clustered first, and a cluster of which fewer were chosen comes before the others.
+With an embedder, themes are clustered first, and a cluster of which fewer were chosen comes before
+the others.
 """
 
 import math
@@ -20,7 +22,8 @@ from schemas.seed import Seed
 
 CHOICE = "choice"
 _FIELD = 0.3
-"""What a field of work costs that was chosen before: as much as six points of usefulness or modelability."""
+"""What a field of work costs that was chosen before: as much as six points of usefulness or
+modelability."""
 _POINTS = 20
 """Most points of usefulness and modelability together."""
 _THEME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+){0,5}")
@@ -44,7 +47,8 @@ class _Rated:
 
     @property
     def rank(self) -> tuple[int, int, float, str]:
-        """Least first: never used before used, then those of clusters that were chosen less, then the worthiest."""
+        """Least first: never used before used, then those of clusters that were chosen less, then
+        the worthiest."""
         worth = (self.seed.usefulness + self.seed.modelability) / _POINTS - self.likeness
         return self.seed.brief.number, self.chosen, -worth, self.seed.id
 
@@ -64,13 +68,16 @@ def choose_seeds(
     embed: Embed | None = None,
     per_field: int = 0,
 ) -> Mapping[str, Finding]:
-    """Seeds that go no further, by id. What themes share only puts them in an order: none is left out for it while more are wanted.
+    """Seeds that go no further, by id. What themes share only puts them in an order: none is left
+    out for it while more are wanted.
 
     `embed` clusters the themes, into as many clusters as themes are wanted, and their clusters take turns.
 
-    No more than `per_field` themes of one field of work are chosen, those of earlier runs counted; 0 sets no limit.
+    No more than `per_field` themes of one field of work are chosen, those of earlier runs counted;
+    0 sets no limit.
 
-    Of themes to which their author gave one name, the worthiest is chosen: a run has no theme twice.
+    Of themes to which their author gave one name, the worthiest is chosen: a run has no theme
+    twice.
     """
     found: dict[str, Finding] = {
         seed.id: drop(CHOICE, *fault) for seed in seeds if (fault := _find_seed_fault(seed, least))
@@ -146,11 +153,17 @@ def _find_seed_fault(seed: Seed, least: int) -> tuple[str, str] | None:
 
 
 def _describe_field(seed: Seed, per_field: int) -> str:
-    return f"{per_field} themes of the field {seed.field!r} are chosen already, of this run or of earlier ones"
+    return (
+        f"{per_field} themes of the field {seed.field!r} are chosen already, of this run or of "
+        "earlier ones"
+    )
 
 
 def _describe_rank(one: _Rated, wanted: int, candidates: int) -> str:
-    told = f"{wanted} of {candidates} themes are wanted; usefulness {one.seed.usefulness}, modelability {one.seed.modelability}"
+    told = (
+        f"{wanted} of {candidates} themes are wanted; usefulness {one.seed.usefulness}, "
+        f"modelability {one.seed.modelability}"
+    )
     again = f", used {one.seed.brief.number} times by earlier runs" if one.seed.brief.number else ""
     return f"{told}{again}" + (
         f", it shares {one.likeness:.2f} with {one.like!r}" if one.like else ""

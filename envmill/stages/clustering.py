@@ -12,7 +12,8 @@ _Lines = Sequence[Sequence[float]]
 
 
 def find_clusters(vectors: Sequence[Vector], wanted: int) -> list[int]:
-    """Number of the cluster of each vector. The first vector is the first centre; one without a word is a cluster of its own."""
+    """Number of the cluster of each vector. The first vector is the first centre; one without a
+    word is a cluster of its own."""
     import numpy as np  # late: a tenth of a second that only those pay who cluster
 
     known = [place for place, vector in enumerate(vectors) if vector]

@@ -1,4 +1,5 @@
-"""Collect: teacher rollouts, rejection sampling, a cap per scenario, and preferences among attempts that ended otherwise."""
+"""Collect: teacher rollouts, rejection sampling, a cap per scenario, and preferences among attempts
+that ended otherwise."""
 
 from collections.abc import Sequence
 
@@ -83,7 +84,8 @@ def _is_enough(known: Sequence[Rollout], new: Sequence[Rollout], keep: int) -> b
 
 
 def choose(rollouts: Sequence[Rollout], cap: int) -> list[Rollout]:
-    """Passing rollouts, those paid in full first and of them the shortest, no two of one form that did the same."""
+    """Passing rollouts, those paid in full first and of them the shortest, no two of one form that
+    did the same."""
     distinct: dict[str, Rollout] = {}
     for rollout in sorted(rollouts, key=lambda one: (-(one.reward or 0.0), one.steps, one.attempt)):
         if rollout.outcome == "pass":
@@ -92,7 +94,8 @@ def choose(rollouts: Sequence[Rollout], cap: int) -> list[Rollout]:
 
 
 def make_trajectory(rollout: Rollout, scenario: Scenario, environment: Environment) -> Trajectory:
-    """The transcript as chat messages; what the policy said is trained on, what it was told and what it got wrong is not."""
+    """The transcript as chat messages; what the policy said is trained on, what it was told and
+    what it got wrong is not."""
     shown = list_shown(rollout.transcript)
     return Trajectory(
         rollout=rollout.id,
@@ -108,5 +111,6 @@ def make_trajectory(rollout: Rollout, scenario: Scenario, environment: Environme
         form=rollout.form,
         features=scenario.features,
         split=scenario.split,
+        manner=rollout.manner,
         sampled=list_sampled(rollout.transcript),
     )

@@ -45,11 +45,13 @@ class RunContext:
     locks: Locks = field(default_factory=Locks)
     """What no repair may change; read anew at each step that repairs."""
     find_truth: FindTruth | None = None
-    """Finds an independent truth about a scenario's ends, where the author of the domain is known."""
+    """Finds an independent truth about a scenario's ends, where the author of the domain is
+    known."""
     offers: OfferBook = field(default_factory=OfferBook)
     """Chains that authors may be offered, by environment: drawn once in this process."""
     calibrations: tuple[JudgeCalibration, ...] = ()
-    """How judges answered cases whose truth is known: without one a judge of suspicions has no say."""
+    """How judges answered cases whose truth is known: without one a judge of suspicions has no
+    say."""
     past: Past = NO_PAST
     """What earlier runs of the recipe started from, as it was when the run was opened."""
 
@@ -81,7 +83,8 @@ R_co = TypeVar("R_co", bound=Record, covariant=True)
 
 @dataclass(frozen=True)
 class PlacedScenario(Generic[R_co]):
-    """A draft or scenario with its environment, the rollouts made of it so far, and at its gates the environment's other scenarios."""
+    """A draft or scenario with its environment, the rollouts made of it so far, and at its gates
+    the environment's other scenarios."""
 
     record: R_co
     environment: Environment

@@ -59,7 +59,8 @@ def read_corpus(place: str, column: str, most: int | None = None) -> list[Text]:
 def _read_rows(path: Path) -> Iterator[dict[str, Json]]:
     if not path.is_file():
         raise SettingsError(
-            f"There is no file {path} to mine. Give `corpus` a JSONL or Parquet file, or {OWN!r} for the texts that come along."
+            f"There is no file {path} to mine. Give `corpus` a JSONL or Parquet file, or {OWN!r} "
+            "for the texts that come along."
         )
     if path.suffix == ".parquet":
         yield from _read_parquet(path)
@@ -72,7 +73,8 @@ def _read_rows(path: Path) -> Iterator[dict[str, Json]]:
                 row: Json = orjson.loads(line)
             except orjson.JSONDecodeError as error:
                 raise SettingsError(
-                    f"{path}, line {number}, is no JSON ({error}). A corpus is JSONL, one object a line, or Parquet."
+                    f"{path}, line {number}, is no JSON ({error}). A corpus is JSONL, one object "
+                    "a line, or Parquet."
                 ) from error
             if not is_object(row):
                 raise SettingsError(

@@ -1,4 +1,5 @@
-"""Covering rules: once a program's own tests are green, a reader names the rules that none of them breaks, and these calls are made.
+"""Covering rules: once a program's own tests are green, a reader names the rules that none of them
+breaks, and these calls are made.
 
 green version ─► missing calls ─► jail ─► refused, or accepted and confirmed by the judge ─► tests more, of every later version, too
 """
@@ -26,7 +27,8 @@ __all__ = ["BREAKS", "Coverage"]
 
 
 class Coverage:
-    """What was found missing while one program is built. A reader is asked once: repairs are not read again."""
+    """What was found missing while one program is built. A reader is asked once: repairs are not
+    read again."""
 
     def __init__(self) -> None:
         self.asked = False

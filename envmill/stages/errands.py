@@ -1,4 +1,5 @@
-"""Errand plans of a run, the first act of `scenarios-generate`. Each block of an environment is planned once; its scenarios wait for it.
+"""Errand plans of a run, the first act of `scenarios-generate`. Each block of an environment is
+planned once; its scenarios wait for it.
 
 place ─► block 0 ─► … ─► its block (each sees the lines before it) ─► its own line, and its neighbours'
 """
@@ -37,7 +38,8 @@ class PlacedErrand:
     """Why the place has no line, where its block was planned."""
 
     def settle(self, left: str) -> tuple[tuple[PlannedErrand, ...], tuple[Finding, ...]]:
-        """Row and findings once the scenario is written; `left` is why its author chose another errand."""
+        """Row and findings once the scenario is written; `left` is why its author chose another
+        errand."""
         if self.record is None:
             return (), self.findings
         if not left.strip():
@@ -50,7 +52,8 @@ class PlacedErrand:
 
 @dataclass
 class ErrandPlans:
-    """Plans of one process. A plan is a function of journalled replies: another process, or a resumed run, comes to the same one."""
+    """Plans of one process. A plan is a function of journalled replies: another process, or a
+    resumed run, comes to the same one."""
 
     _plans: dict[_Key, BlockPlan] = field(default_factory=dict[_Key, BlockPlan])
     _asking: dict[_Key, "asyncio.Task[BlockPlan]"] = field(
@@ -78,8 +81,10 @@ class ErrandPlans:
         draw: PlanErrands,
         models: ModelSession,
     ) -> PlacedErrand:
-        """Another line for the place alone, which `draw` is asked for: the chain that its line was planned for is not offered any more.
-        It sees the lines of the others as they were planned, so that it is the same whichever place comes first."""
+        """Another line for the place alone, which `draw` is asked for: the chain that its line was
+        planned for is not offered any more.
+        It sees the lines of the others as they were planned, so that it is the same whichever place
+        comes first."""
         if not config.plan or place.number >= place.places:
             return PlacedErrand()
         plan, taken = await self._find_plan(place, config, plan_errands, models)

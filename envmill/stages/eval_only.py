@@ -1,6 +1,8 @@
-"""What is for evaluation only: scenarios that repeat a protected benchmark never leave for training, and no split holds a task of another.
+"""What is for evaluation only: scenarios that repeat a protected benchmark never leave for
+training, and no split holds a task of another.
 
-Gate F3 drops such scenarios when they are made. Runs from before a benchmark was protected, and imported environments, never met it.
+Gate F3 drops such scenarios when they are made. Runs from before a benchmark was protected, and
+imported environments, never met it.
 """
 
 from collections.abc import Iterable, Sequence

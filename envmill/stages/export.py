@@ -25,15 +25,24 @@ from envmill.stages.review import read_pairs
 from schemas.base import Json
 
 _UNKNOWN = ("", "unknown")
-_UNMEASURED = "all that is left is provisional: a required gate was not measured; set `provisional` to export it anyway"
+_UNMEASURED = (
+    "all that is left is provisional: a required gate was not measured; set `provisional` to "
+    "export it anyway"
+)
 SUSPECTED = "suspected"
 """Tier, and the name under which the ledger has what an export left out or took of it."""
 REWARDED = frozenset(("rl", "dataset"))
 """Exporters that write rewards of stored attempts."""
 TEACHING = frozenset({"sft", "views"})
 """Exporters of trajectories to imitate."""
-_SUSPECTED = "all that is left is of tier suspected: let a judge decide the suspicions, or export it with `--with suspected`"
-_OBSERVED = "all that is left is of tier observed: its gates would have dropped it. Run without `--observe` to make what can be exported"
+_SUSPECTED = (
+    "all that is left is of tier suspected: let a judge decide the suspicions, or export it with "
+    "`--with suspected`"
+)
+_OBSERVED = (
+    "all that is left is of tier observed: its gates would have dropped it. Run without "
+    "`--observe` to make what can be exported"
+)
 
 _EVAL_ONLY = "all that is left repeats a protected benchmark, which is for evaluation only"
 
@@ -85,7 +94,8 @@ def pack_cargo(
     scripted: bool = False,
     encode: Callable[[ExportSet, str], ExportSet] | None = None,
 ) -> list[OutputFolder]:
-    """The parcels of the named exporters; those that have nothing to say of this cargo make none. `encode` gives an exporter's rows token
+    """The parcels of the named exporters; those that have nothing to say of this cargo make none.
+    `encode` gives an exporter's rows token
     ids."""
     chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
     formless = _find_formless(cargo, "bundle")
@@ -115,13 +125,15 @@ def describe_mixed(versions: Mapping[str, int]) -> str:
         f"{count} of {version or 'an unknown version'}" for version, count in versions.items()
     )
     return (
-        f"Attempts were judged by verifiers of several versions: {told}. Their rewards are not compared. Judge them again by one "
+        f"Attempts were judged by verifiers of several versions: {told}. Their rewards are not "
+        "compared. Judge them again by one "
         "version with `envmill rescore RUN`, then export again"
     )
 
 
 def list_scripted(cargo: ExportSet) -> list[str]:
-    """Scenarios of a model's environments in which a script acted. A script follows the reference path, and a student learns its slips."""
+    """Scenarios of a model's environments in which a script acted. A script follows the reference
+    path, and a student learns its slips."""
     written = {one.id for one in cargo.environments if one.origin.provider != "offline"}
     return sorted(
         {
@@ -189,7 +201,8 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
 
 
 def unite_reports(reports: Sequence[ContaminationReport | None]) -> ContaminationReport | None:
-    """What all of it was compared with, and the least power. None where a part was compared with nothing."""
+    """What all of it was compared with, and the least power. None where a part was compared with
+    nothing."""
     known = [one for one in reports if one is not None]
     if not known or len(known) < len(reports):
         return None
@@ -242,7 +255,8 @@ def choose_cargo(
     protected: Protected | None = None,
     terms: TermsFile | None = None,
 ) -> tuple[ExportSet, list[Finding]]:
-    """What may leave, and why the rest stays; the last finding drops where nothing is left, or where a task is in two splits."""
+    """What may leave, and why the rest stays; the last finding drops where nothing is left, or
+    where a task is in two splits."""
     licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
     findings: list[Finding] = []
     cargo = load.cargo

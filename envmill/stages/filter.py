@@ -1,4 +1,5 @@
-"""Filter: what verified well may still be a repeat, a copy of what is protected, or nothing to learn from for the probe's policy."""
+"""Filter: what verified well may still be a repeat, a copy of what is protected, or nothing to
+learn from for the probe's policy."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,5 @@
-"""Keepers: processes that hold subjects against the gates, for a walk with more of them than one core gets through.
+"""Keepers: processes that hold subjects against the gates, for a walk with more of them than one
+core gets through.
 
 walk ─► GateWorkers.ask_gates(lap, subject) ─► a free one ─► its socket ─► pipeline/gate_worker.py ─► findings, or the error that ended them
 """
@@ -71,12 +72,14 @@ class _Keeper:
 
 
 class GateWorkers:
-    """One per core, each with one subject at a time; each starts when it is first needed, and one that died is replaced."""
+    """One per core, each with one subject at a time; each starts when it is first needed, and one
+    that died is replaced."""
 
     def __init__(self, settings: Settings, find_truth: FindTruth | None = None) -> None:
         self._settings, self._find_truth = settings, find_truth
         self._free: asyncio.LifoQueue[_Keeper | int] = asyncio.LifoQueue()
-        """Keepers without a subject, and cores without a keeper: two on one core would leave another idle."""
+        """Keepers without a subject, and cores without a keeper: two on one core would leave
+        another idle."""
         for core in pick_cores():
             self._free.put_nowait(core)
         self._here = 0
@@ -118,7 +121,8 @@ class GateWorkers:
         await asyncio.gather(*(place.close() for place in places if isinstance(place, _Keeper)))
 
     async def _ask(self, tell: Callable[[], Json]) -> Json:
-        """The question is told when somebody is free to answer it: thousands wait, and each holds a state for every sibling."""
+        """The question is told when somebody is free to answer it: thousands wait, and each holds a
+        state for every sibling."""
         place = await self._free.get()
         try:
             if isinstance(place, int):
@@ -135,7 +139,8 @@ class GateWorkers:
 
 
 def render(message: Json) -> bytes:
-    """A line. The standard library's JSON: states hold numbers and halves of characters that others refuse."""
+    """A line. The standard library's JSON: states hold numbers and halves of characters that others
+    refuse."""
     return json.dumps(message, default=str).encode() + b"\n"
 
 

@@ -284,7 +284,8 @@ async def _reword(
 async def _enlarge(
     posed: ScenarioVersion, first: Draft, place: ScenarioSlot, context: RunContext, models: ModelSession
 ) -> tuple[Draft, tuple[Finding, ...]]:  # fmt: skip
-    """The draft over the largest tables on which its path does what it did, and a finding for each round that was tried."""
+    """The draft over the largest tables on which its path does what it did, and a finding for each
+    round that was tried."""
     stands = posed.draft or first
     if (
         not context.config.enlarge

@@ -1,4 +1,5 @@
-"""Growing the world of a scenario: tools are tried, an author adds what some of them lack, and the old path still leads to its end.
+"""Growing the world of a scenario: tools are tried, an author adds what some of them lack, and the
+old path still leads to its end.
 
 scenario ─► tools reached by drawn calls ─► enough? ─► author ─► each patch: new rows, natural, path, words, call ─► gates once ─► grown
                                                          └── what is wrong with patches is told once ──┘
@@ -63,7 +64,8 @@ async def grow_world(
     context: RunContext,
     models: ModelSession,
 ) -> tuple[ScenarioVersion, tuple[Finding, ...]]:
-    """The scenario in a world that reaches more tools, where it could be made so; and what is reached now. It is never lost by this."""
+    """The scenario in a world that reaches more tools, where it could be made so; and what is
+    reached now. It is never lost by this."""
     config, environment = context.config, place.environment
     if not config.reach or not kind_of(environment).tabled or not context.recipe.grows:
         return replace(posed, draft=draft), ()
@@ -124,7 +126,8 @@ async def _recheck(
     context: RunContext,
     models: ModelSession,
 ) -> tuple[ScenarioVersion, str]:
-    """The grown scenario with what the gates of the loop find of it; the reason code where they object, and nothing is added then."""
+    """The grown scenario with what the gates of the loop find of it; the reason code where they
+    object, and nothing is added then."""
     if not patched.added or not context.config.rehearse:
         return grown, ""
     assert grown.draft is not None
@@ -268,6 +271,7 @@ def _complain(faults: dict[str, str]) -> str:
         f"{number}. {tool}: {why}" for number, (tool, why) in enumerate(faults.items(), 1)
     )
     return (
-        f"Some entries cannot be used:\n\n{told}\n\nWrite new entries for these tools alone. The records of all other entries were added "
+        f"Some entries cannot be used:\n\n{told}\n\nWrite new entries for these tools alone. The "
+        "records of all other entries were added "
         "to the state; do not repeat them. Reply in the same form."
     )

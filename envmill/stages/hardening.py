@@ -1,4 +1,5 @@
-"""Whether a scenario is harder than the easy one beside it: both paths are carried out, and what they take is compared.
+"""Whether a scenario is harder than the easy one beside it: both paths are carried out, and what
+they take is compared.
 
 parent's path ─► measured once ─┐
 draft's path  ─► measured      ─┴─► levers that show, or a complaint that says what both take
@@ -24,8 +25,10 @@ GATE, NOT_HARDER, REPEATS = "harder", "not_harder", "only_repeats"
 _CLAIMED_ALONE = "near_misses"
 """A lever that counts only where the line names it: a larger state has more rows that are alike."""
 _CONTRACT = (
-    "The scenario has to need what its parent does not need: a value that must be looked up first, a record that the request does not name "
-    "and that has to be told apart from others, a further tool that the rules make necessary, or a value to tell that must be worked out."
+    "The scenario has to need what its parent does not need: a value that must be looked up "
+    "first, a record that the request does not name "
+    "and that has to be told apart from others, a further tool that the rules make necessary, or "
+    "a value to tell that must be worked out."
 )
 
 
@@ -86,11 +89,14 @@ async def open_ruler(
 
 
 def complain(harder: PathHardness, easy: PathHardness, claimed: Sequence[str]) -> Complaint:
-    """What both paths take, in numbers. A path of the parent's calls, made more often, has a code of its own."""
+    """What both paths take, in numbers. A path of the parent's calls, made more often, has a code
+    of its own."""
     again = set(harder.calls) <= set(easy.calls) and len(harder.calls) > len(easy.calls)
     told = (
-        f"calls {len(harder.calls)} (parent {len(easy.calls)}), calls in a row that each need a reply {harder.depth} ({easy.depth}), "
-        f"different values passed on from replies {len(harder.links)} ({len(easy.links)}), records chosen that the request does not name "
+        f"calls {len(harder.calls)} (parent {len(easy.calls)}), calls in a row that each need a "
+        f"reply {harder.depth} ({easy.depth}), "
+        f"different values passed on from replies {len(harder.links)} ({len(easy.links)}), "
+        "records chosen that the request does not name "
         f"{harder.picks} ({easy.picks}), values to work out {harder.worked_out} ({easy.worked_out})"
     )
     words = (

@@ -1,4 +1,5 @@
-"""What stays at home of a cargo, and with it all that was made of it: rows in which a scan found something, and those that terms forbid.
+"""What stays at home of a cargo, and with it all that was made of it: rows in which a scan found
+something, and those that terms forbid.
 
 cargo ──scan──► rows without data of people, secrets and foreign notices ──terms──► rows that may be trained on, and split `test`
 """
@@ -25,7 +26,8 @@ HELD_OUT = "test"
 
 
 def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportSet, Finding | None]:
-    """Without rows in which a scan found something that nobody accepted. An environment takes its scenarios along, and these theirs.
+    """Without rows in which a scan found something that nobody accepted. An environment takes its
+    scenarios along, and these theirs.
 
     `accepted`: of what reviewers accepted, their words. They accept the kinds that these name, and the same values in all that was made
     of it: who called a scenario right said nothing of the address in it.
@@ -56,7 +58,8 @@ def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportS
 
 
 def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, str]]:
-    """Id, what it was made of, what of it leaves, and its licence: what others are made of comes first."""
+    """Id, what it was made of, what of it leaves, and its licence: what others are made of comes
+    first."""
     licences = {one.id: one.licence for one in cargo.environments}
     yield from (
         (one.id, (), one.model_dump(mode="json"), one.licence) for one in cargo.environments
@@ -86,13 +89,16 @@ def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:
         for one in seen[:1]
     ][:5]
     return (
-        f"{len(flagged)} rows seem to hold people's data, secrets or licences: {'; '.join(shown)}. Look with `envmill show ID`, and "
-        "accept a kind in an environment or scenario, and all that was made of it, with `envmill review ID --accept --note 'KIND: WHY'`"
+        f"{len(flagged)} rows seem to hold people's data, secrets or licences: "
+        f"{'; '.join(shown)}. Look with `envmill show ID`, and "
+        "accept a kind in an environment or scenario, and all that was made of it, with `envmill "
+        "review ID --accept --note 'KIND: WHY'`"
     )
 
 
 def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
-    """Without rows whose sources forbid training, and without those of a model that no entry is about: nobody said that it may."""
+    """Without rows whose sources forbid training, and without those of a model that no entry is
+    about: nobody said that it may."""
     left: dict[str, list[str]] = {}
     stay = {one.id for one in cargo.scenarios} - {
         one.id for one in _hold(terms, cargo.scenarios, cargo, "scenarios", left)
@@ -154,7 +160,8 @@ def list_staying(cargo: ExportSet, stays: Stays) -> list[str]:
 
 
 def leave_out(cargo: ExportSet, stays: Stays) -> ExportSet:
-    """The cargo without scenarios that stay, without what was made of them, and without environments that have none left."""
+    """The cargo without scenarios that stay, without what was made of them, and without
+    environments that have none left."""
     scenarios = tuple(one for one in cargo.scenarios if not stays(one.id, one.environment))
     homes = {one.environment for one in scenarios}
     return replace(

@@ -1,4 +1,5 @@
-"""Keeping a path: the state of a scenario may get more records as long as its reference path does what it did."""
+"""Keeping a path: the state of a scenario may get more records as long as its reference path does
+what it did."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,8 @@ class KeptPath:
     context: RunContext
     models: ModelSession
     strict: bool = False
-    """Whether words that get suspect by more records are refused, too: they stood above suspicion before, and the records are no part of
+    """Whether words that get suspect by more records are refused, too: they stood above suspicion
+    before, and the records are no part of
     the errand."""
     _suspect: set[tuple[str, str]] | None = field(default=None, init=False)
     """Gate and reason of what was suspect from the beginning."""

@@ -15,7 +15,8 @@ GATE = "theme"
 
 
 async def mine_text(subject: Subject[Text], context: RunContext, models: ModelSession) -> Result:
-    """Ask the recipe what environment a text comes from; what is none, or not worth building, says why. Without a corpus, grow themes."""
+    """Ask the recipe what environment a text comes from; what is none, or not worth building, says
+    why. Without a corpus, grow themes."""
     if not context.config.corpus:
         return await _grow(subject, context, models)
     protected = read_protected(context.settings.protected, context.settings.sketches)
@@ -41,7 +42,8 @@ async def mine_text(subject: Subject[Text], context: RunContext, models: ModelSe
 
 
 async def _grow(subject: Subject[Text], context: RunContext, models: ModelSession) -> Result:
-    """Every theme becomes a seed, so that what is turned down later has a row of its own; what is no place of work scores lowest."""
+    """Every theme becomes a seed, so that what is turned down later has a row of its own; what is
+    no place of work scores lowest."""
     replies = await context.recipe.grow(subject.record.text, models)
     judged = [
         one

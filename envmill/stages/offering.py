@@ -1,4 +1,5 @@
-"""Offering: the author of a scenario is offered a sampled chain that was carried out, and another one where no scenario can follow it.
+"""Offering: the author of a scenario is offered a sampled chain that was carried out, and another
+one where no scenario can follow it.
 
 environment's offers ─► chain ─► author ─┬─ a scenario
           ▲                              └─ infeasible: which node, and why ─┐
@@ -109,7 +110,8 @@ class ChainOffering:
         )
 
     async def ask(self, repair: Repair, models: ModelSession) -> tuple[ScenarioReply, Repair]:
-        """The reply to the chain that stands, or to another one, which repairs nothing. An author that refuses them all is asked without
+        """The reply to the chain that stands, or to another one, which repairs nothing. An author
+        that refuses them all is asked without
         a chain: chains that make no sense are no reason to lose a scenario."""
         reply = await self._pose(repair, models)
         while (said := find_infeasible(reply)) is not None and self.slot.offered is not None:
@@ -121,7 +123,8 @@ class ChainOffering:
         return reply, repair
 
     def _put_off(self, said: Infeasible) -> None:
-        """The next chain is the one that repeats the fewest links into nodes that were refused here. What another place is offered first
+        """The next chain is the one that repeats the fewest links into nodes that were refused
+        here. What another place is offered first
         comes after all others."""
         offered = self.slot.offered
         assert offered is not None
@@ -153,7 +156,8 @@ class ChainOffering:
         return await self.context.recipe.pose(brief, repair, models)
 
     async def _plan_again(self, models: ModelSession) -> None:
-        """A line for what is offered now: the one that was planned tells of the chain that was refused."""
+        """A line for what is offered now: the one that was planned tells of the chain that was
+        refused."""
         context, offered = self.context, self.slot.offered
 
         async def plan_alone(block: ErrandBlock, asking: ModelSession) -> BlockPlan:
@@ -271,10 +275,14 @@ def find_infeasible(reply: ScenarioReply) -> Infeasible | None:
 
 
 _SAID = {
-    "harder": "A harder scenario follows what makes it harder: no sampled chain is offered, and the author chooses the path.",
-    "only_reads": "Under this polarity the path only reads, and sampled chains change something: the author chooses the path.",
-    "several_servers": "Types tie no server to another one, so a chain drawn from them stays in one: the author chooses the path.",
-    "no_start_state": "There are neither stored tests nor rows to carry a chain out on: the author chooses the path.",
+    "harder": "A harder scenario follows what makes it harder: no sampled chain is offered, and the "
+    "author chooses the path.",
+    "only_reads": "Under this polarity the path only reads, and sampled chains change something: the "
+    "author chooses the path.",
+    "several_servers": "Types tie no server to another one, so a chain drawn from them stays in one: the author "
+    "chooses the path.",
+    "no_start_state": "There are neither stored tests nor rows to carry a chain out on: the author chooses the "
+    "path.",
     "all_infeasible": "The author found every chain infeasible that was offered, and chooses the path.",
     "none_left": "No other chain was carried out: the author chooses the path.",
     "none_carried_out": "None of the chains that were drawn could be carried out: the author chooses the path.",

@@ -1,4 +1,5 @@
-"""Contrast: of the attempts at a scenario, those pairs of a passed and a failed one that differ least.
+"""Contrast: of the attempts at a scenario, those pairs of a passed and a failed one that differ
+least.
 
 rollouts ─► groups of one policy and form ─► (passed, failed) ─► cut where they part ─► shortest first, no rollout twice
 """

@@ -1,4 +1,5 @@
-"""Which verifiers may pay for parts of a job outside: those that nobody is paid by who has not read the request."""
+"""Which verifiers may pay for parts of a job outside: those that nobody is paid by who has not read
+the request."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -9,7 +10,8 @@ from schemas.base import Json, is_array, is_object
 from schemas.scenario import Scenario
 
 MOST = 0.05
-"""What each attacker, and a blind search, may earn on average: a policy that trains on more learns to collect it."""
+"""What each attacker, and a blind search, may earn on average: a policy that trains on more learns
+to collect it."""
 
 Dossier = tuple[str, str, str]
 """Scenario, gate (S2 or S13), and its finding in JSON."""

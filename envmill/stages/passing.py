@@ -29,7 +29,8 @@ from schemas.ledger import Lap
 BOUNDS = "bounds"
 """Under which the ledger has them: they are no gate, and stop nobody."""
 NEEDED = frozenset(("W1", "W2", "W3", "S1"))
-"""Gates without which the others cannot be asked: where one of them drops a version, the loop asks no further."""
+"""Gates without which the others cannot be asked: where one of them drops a version, the loop asks
+no further."""
 REPEATED = frozenset(("W2", "W3", "S1", "S2", "S7"))
 """Gates whose verdicts everything rests on: verify asks them whole, whatever the loop found."""
 
@@ -88,7 +89,8 @@ async def pass_gates(
 
 
 async def _ask(gate: Gate[T], subject: T, means: GateContext) -> Finding:
-    """All probes, or the sealed ones where the open ones held in the loop. A gate without sealed probes has nothing to add then."""
+    """All probes, or the sealed ones where the open ones held in the loop. A gate without sealed
+    probes has nothing to add then."""
     if gate.name not in means.held or gate.name in REPEATED:
         return await gate.decide(subject, means)
     finding = await gate.decide(subject, replace(means, probes="sealed"))
@@ -100,7 +102,8 @@ async def _ask(gate: Gate[T], subject: T, means: GateContext) -> Finding:
 
 
 def settle(gate: Gate[T], finding: Finding) -> Finding:
-    """A suspicion never drops alone: it rests on reading natural language, and no judge has confirmed it yet."""
+    """A suspicion never drops alone: it rests on reading natural language, and no judge has
+    confirmed it yet."""
     suspects = finding.outcome == "dropped" and gate.classify(finding.reason) == "suspicion"
     return replace(finding, outcome="suspected") if suspects else finding
 
@@ -120,7 +123,8 @@ def is_over(found: Sequence[Finding]) -> bool:
 
 
 async def measure_bounds(posed: ScenarioCase, means: GateContext) -> Finding:
-    """How often the verifier may be wrong, as far as an independent truth about its ends is known."""
+    """How often the verifier may be wrong, as far as an independent truth about its ends is
+    known."""
     if means.find_truth is None:
         return skip(
             BOUNDS,

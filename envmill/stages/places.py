@@ -1,4 +1,5 @@
-"""Places: the scenarios yet to be thought up of an environment, and the polarity that each is asked for."""
+"""Places: the scenarios yet to be thought up of an environment, and the polarity that each is asked
+for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ from schemas.scenario import Polarity, Scenario
 
 @dataclass(frozen=True)
 class HardenedParent:
-    """A scenario of an earlier run, with how often policies passed it, that a place has to be harder than."""
+    """A scenario of an earlier run, with how often policies passed it, that a place has to be
+    harder than."""
 
     scenario: Scenario
     easy: EasyParent
@@ -33,7 +35,8 @@ class ScenarioSlot:
     taken: tuple[TakenLine, ...] = ()
     """Lines of the environment's scenarios in earlier runs."""
     parents: tuple[HardenedParent, ...] = ()
-    """Scenarios that the places of the environment have to be harder than, one for each; empty in other runs."""
+    """Scenarios that the places of the environment have to be harder than, one for each; empty in
+    other runs."""
     requirements: tuple[str, ...] = ()
     """What the environment was designed from, where its recipe asked for that."""
     tests: tuple[Test, ...] = ()
@@ -53,14 +56,16 @@ class ScenarioSlot:
         return self.parents[self.number - self.first] if self.parents else None
 
     def ask_polarity(self, shares: Mapping[Polarity, int], number: int) -> Polarity:
-        """The polarity that a place of the environment is asked for. A harder scenario has that of its parent."""
+        """The polarity that a place of the environment is asked for. A harder scenario has that of
+        its parent."""
         if self.parents:
             return self.parents[number - self.first].scenario.polarity
         return choose_polarity(shares, self.environment.id, number)
 
 
 def rank_place(shares: Mapping[Polarity, int], place: ScenarioSlot) -> tuple[int, int]:
-    """How many places of its polarity come before it in its environment, and how many there are; its number and 0 where nobody knows."""
+    """How many places of its polarity come before it in its environment, and how many there are;
+    its number and 0 where nobody knows."""
     if place.number >= place.places:
         return place.number, 0
     asked = [place.ask_polarity(shares, number) for number in range(place.first, place.places)]
@@ -69,7 +74,8 @@ def rank_place(shares: Mapping[Polarity, int], place: ScenarioSlot) -> tuple[int
 
 
 def choose_polarity(shares: Mapping[Polarity, int], environment: str, number: int) -> Polarity:
-    """The polarity a place is asked for: shares are kept within an environment, and each environment begins elsewhere in the turn."""
+    """The polarity a place is asked for: shares are kept within an environment, and each
+    environment begins elsewhere in the turn."""
     turn = spread(shares)
     return turn[(int(digest(environment, 8), 16) + number) % len(turn)]
 

@@ -1,4 +1,5 @@
-"""Posing a scenario: its reference path is run on a private copy, the only source of gold, and what stands is put to the gates.
+"""Posing a scenario: its reference path is run on a private copy, the only source of gold, and what
+stands is put to the gates.
 
 reply ─► execute ─► draft, or all that is wrong with it ─► rehearse ─► what the gates send back
 """
@@ -124,8 +125,10 @@ async def execute(
     models: ModelSession,
     expanded: ScenarioReply | None = None,
 ) -> ScenarioVersion:
-    """Run the reference path on what the reply says the world is. `expanded`: the scenario that this one expands."""
-    # As the lake gives it back: a program lists rows in the order of keys, and verify must see the same replies.
+    """Run the reference path on what the reply says the world is. `expanded`: the scenario that
+    this one expands."""
+    # As the lake gives it back: a program lists rows in the order of keys, and verify must see the
+    # same replies.
     reply = reply.model_copy(update={"initial_state": order_keys(reply.initial_state)})
     seed = context.config.run_seed
     reset = Reset(state=reply.initial_state, clock=CLOCK, seed=seed)

@@ -1,4 +1,5 @@
-"""Promises of tools, held against what a program does once its tests are green: what each tool ensures afterwards, and requires before.
+"""Promises of tools, held against what a program does once its tests are green: what each tool
+ensures afterwards, and requires before.
 
 accepted test ─► does what the tool ensures hold on its end, and what it requires on its start?
 accepted test ─► its rows with another value, so that what the tool requires does not hold ─► JAIL ─► the call must be refused
@@ -62,7 +63,8 @@ class _Broken:
 
 
 class PromiseKeeper:
-    """Holds the versions of one program to its promises. A broken one is told once, since the promise itself may be wrong."""
+    """Holds the versions of one program to its promises. A broken one is told once, since the
+    promise itself may be wrong."""
 
     def __init__(self, promises: Mapping[str, Promise]) -> None:
         self._promises = promises

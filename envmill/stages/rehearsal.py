@@ -1,4 +1,5 @@
-"""Rehearsing: inside the repair loop a version that runs is put to the gates, and what they find goes back to its author.
+"""Rehearsing: inside the repair loop a version that runs is put to the gates, and what they find
+goes back to its author.
 
 version ─► open probes of every loop gate ─► suspicions to the judge ─► complaints, or none: the version holds
 """
@@ -31,8 +32,14 @@ LOOP = "loop"
 """Under which the ledger has what the loop found of the version that went on."""
 
 VAGUER, FEW_QUESTIONS = "vaguer", "few_questions"
-_FIVE = f"`wordings` has at least {FEWEST} different questions for each name in `hidden`, and no question names the value."
-_AS_MUCH = "A repair keeps what was not complained about: mend the fault, and leave in what the version before had."
+_FIVE = (
+    f"`wordings` has at least {FEWEST} different questions for each name in `hidden`, and no "
+    "question names the value."
+)
+_AS_MUCH = (
+    "A repair keeps what was not complained about: mend the fault, and leave in what the version "
+    "before had."
+)
 
 _TESTS: frozenset[tuple[str, str]] = frozenset((("W8", "write_not_seen"), ("W8", "not_exercised")))
 """What the author of the tests mends: no stored test reaches it."""
@@ -139,9 +146,11 @@ async def _play_path(
 
 
 class WeakeningGuard:
-    """Refuses a version with less in it than the first of its conversation had, but for what was complained about since.
+    """Refuses a version with less in it than the first of its conversation had, but for what was
+    complained about since.
 
-    It is told every version that could be read: one that fails otherwise, or was itself refused, does not lower what is asked of the next.
+    It is told every version that could be read: one that fails otherwise, or was itself refused,
+    does not lower what is asked of the next.
     One that left its errand does: it is replaced by another.
     """
 
@@ -181,7 +190,8 @@ def doubt_request(
 
 
 def doubt_questions(reply: ScenarioReply) -> tuple[Complaint, ...]:
-    """Complaints about hidden facts with too few questions. They ask for another version and drop none: S17 makes what is missing."""
+    """Complaints about hidden facts with too few questions. They ask for another version and drop
+    none: S17 makes what is missing."""
     contract = make_contract(reply)
     written = {
         name: list_written(contract, name) for name in contract.hidden if name in contract.facts
@@ -199,7 +209,8 @@ def doubt_questions(reply: ScenarioReply) -> tuple[Complaint, ...]:
 
 
 def blame(complaints: Sequence[Complaint]) -> tuple[Fault, tuple[Complaint, ...]]:
-    """Who mends an environment next, program or tests, and what that author is told: the program comes first."""
+    """Who mends an environment next, program or tests, and what that author is told: the program
+    comes first."""
     if not complaints:
         return "none", ()
     of_tests = tuple(one for one in complaints if (one.source, one.code) in _TESTS)

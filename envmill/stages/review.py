@@ -68,7 +68,8 @@ class Doubts:
 
 
 def list_queue(lake: Lake, run: str) -> list[ReviewItem]:
-    """Kept environments and scenarios of a run: what nobody looked at first, and of that the riskiest."""
+    """Kept environments and scenarios of a run: what nobody looked at first, and of that the
+    riskiest."""
     rows = lake.read(Attrition, run)
     kept = {
         row.subject
@@ -130,7 +131,8 @@ def write_review(
     note: str = "",
     locks: Sequence[str] = (),
 ) -> Review:
-    """One judgement, beside the run's own rows. A lock must name what is there: a lock on nothing would hold nothing."""
+    """One judgement, beside the run's own rows. A lock must name what is there: a lock on nothing
+    would hold nothing."""
     if not reviewer.strip():
         raise SettingsError("A review says who looked: give --by a name.")
     if judgement == "reject" and not note.strip():
@@ -159,7 +161,8 @@ _SAME = "same:"
 
 
 def name_pair(one: str, other: str) -> str:
-    """The subject of a review that says whether two scenarios are the same task, in whatever order they are named."""
+    """The subject of a review that says whether two scenarios are the same task, in whatever order
+    they are named."""
     return f"{_SAME}{min(one, other)}:{max(one, other)}"
 
 
@@ -220,7 +223,8 @@ def find_rejected(lake: Lake, subjects: Iterable[str]) -> dict[str, Finding]:
 
 
 class Locks:
-    """What no repair may change, by what it was made from: a rebuilt environment has another id, and the same blueprint."""
+    """What no repair may change, by what it was made from: a rebuilt environment has another id,
+    and the same blueprint."""
 
     def __init__(self, lake: Lake | None = None) -> None:
         self._held: dict[str, dict[str, str]] = {}
@@ -284,7 +288,8 @@ class Acceptance:
     order: tuple[str, ...]
     """Its scenarios in the order in which they are to be reviewed."""
     reviewed: int
-    """How many of the first were, without a gap: what was picked by hand says nothing about the rest."""
+    """How many of the first were, without a gap: what was picked by hand says nothing about the
+    rest."""
     rejected: int
 
     @property

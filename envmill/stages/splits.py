@@ -1,4 +1,5 @@
-"""Splits: train, validation or test, given to whole domains and to whole clusters of like environments before any scenario is thought up.
+"""Splits: train, validation or test, given to whole domains and to whole clusters of like
+environments before any scenario is thought up.
 
 domain ──hash──► split ─┐
 like environments ──────┴─► cluster ─► the split that is most held out among its domains
@@ -18,8 +19,9 @@ Holdout = Mapping[Split, int]
 
 _STRICTEST: tuple[Split, ...] = ("test", "validation", "train")
 _ALIKE = 0.5
-"""Share of what two environments have in common from which they are kept together, well below what W10 drops. Of 82 offline environments of
-41 domains no two of different domains share more than 0.04 of their tools and parameters, two of the same share 0.43 to 0.92."""
+"""Share of what two environments have in common from which they are kept together, well below what
+W10 drops. Of 82 offline environments of 41 domains no two of different domains share more than 0.04
+of their tools and parameters, two of the same share 0.43 to 0.92."""
 
 
 def split_domain(domain: str, holdout: Holdout) -> Split:
@@ -66,7 +68,8 @@ def find_clusters(environments: Sequence[Environment]) -> list[list[str]]:
 
 
 def _list_likenesses(environments: Sequence[Environment]) -> Iterator[tuple[str, str]]:
-    """Pairs of domains with environments that are alike by interface, or by program under the same rules."""
+    """Pairs of domains with environments that are alike by interface, or by program under the same
+    rules."""
     domains = {one.id: one.brief.theme for one in environments}
     for tell in (_list_interface, _list_program):
         told, near = {one.id: tell(one) for one in environments}, Near(_ALIKE / 2)
@@ -94,6 +97,7 @@ def _list_interface(environment: Environment) -> Runs:
 
 
 def _list_program(environment: Environment) -> Runs:
-    """Neighbouring statements with names and literals erased, each under the rules of the whole: of another rule nothing is the same."""
+    """Neighbouring statements with names and literals erased, each under the rules of the whole: of
+    another rule nothing is the same."""
     sketch = make_sketch(environment)
     return frozenset(f"{sketch.guards} {one}" for one in sketch.shingles)

@@ -115,7 +115,8 @@ async def _check(
 
 
 def list_attacks(scenario: Scenario, findings: Sequence[Finding]) -> Iterator[Attack]:
-    """What the search attacker was paid for. A machine is attacked by forgers that are known by name: there is nothing to remember."""
+    """What the search attacker was paid for. A machine is attacked by forgers that are known by
+    name: there is nothing to remember."""
     found: dict[str, Attack] = {}
     searched = [
         finding.evidence for finding in findings if finding.gate == "S13" and finding.evidence

@@ -1,4 +1,5 @@
-"""Waiving: a look-up that was derived from the reference path, and that a judge finds nobody needs, is not demanded.
+"""Waiving: a look-up that was derived from the reference path, and that a judge finds nobody needs,
+is not demanded.
 
 confirmed `unasked` ─► which derived look-up is it? ─► the draft without it; the last one stays, since words alone must earn nothing
 """

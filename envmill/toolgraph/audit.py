@@ -1,4 +1,5 @@
-"""The audit: required inputs that nobody can supply, tools that need them, and tools that nothing leads to."""
+"""The audit: required inputs that nobody can supply, tools that need them, and tools that nothing
+leads to."""
 
 from dataclasses import dataclass
 
@@ -25,7 +26,8 @@ class Audit:
 
 
 def audit_graph(graph: ToolGraph) -> Audit:
-    """Mend it with `told` where a user does know the value, with another tool, or with tables whose records are looked up."""
+    """Mend it with `told` where a user does know the value, with another tool, or with tables whose
+    records are looked up."""
     lacking = tuple(
         Unsuppliable(graph.tools[one.owner].name, one.path, " ".join(one.words))
         for required in graph.required

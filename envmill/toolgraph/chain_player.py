@@ -1,4 +1,5 @@
-"""Enacting: a chain carried out on a private copy, step by step. Nothing of it is code; what walks it is this, and calls run in the jail.
+"""Enacting: a chain carried out on a private copy, step by step. Nothing of it is code; what walks
+it is this, and calls run in the jail.
 
 chain ─► node ─┬─ step:   arguments from the user, one record, or what was seen ─► one call more in an open session ─► seen
                ├─ reason: one of many, how many, how much
@@ -235,7 +236,8 @@ def cut_item_path(path: str, over: str) -> str:
 
 
 def read_path(value: Json, path: str) -> Json:
-    """What stands at `orders[].id`: a list of all, where the way leads through one; a list within a list is laid flat."""
+    """What stands at `orders[].id`: a list of all, where the way leads through one; a list within a
+    list is laid flat."""
     for place, part in enumerate(one for one in path.split(".") if one):
         name = part.removesuffix("[]")
         if name:
@@ -263,7 +265,8 @@ def read_reply(seen: Observation) -> Json:
 
 
 def put_argument(arguments: dict[str, Json], path: str, value: Json) -> None:
-    """`order_ids` and `order_ids[]` are one place; `lines[].id` is part of each object of a list; one value is put into all."""
+    """`order_ids` and `order_ids[]` are one place; `lines[].id` is part of each object of a list;
+    one value is put into all."""
     head, _, rest = path.partition(".")
     name = head.removesuffix("[]")
     if not rest:

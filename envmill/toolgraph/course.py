@@ -1,6 +1,8 @@
-"""A course: a chain in the making. It knows what its steps give, and finds for the next tool where each argument comes from.
+"""A course: a chain in the making. It knows what its steps give, and finds for the next tool where
+each argument comes from.
 
-Bound arguments are proposals: the validator judges them with code that shares nothing with this one but the graph.
+Bound arguments are proposals: the validator judges them with code that shares nothing with this one
+but the graph.
 """
 
 import random
@@ -51,7 +53,8 @@ class Course:
         self._gone = set[Source]()
 
     def add(self, tool: int, *, loose: bool = False) -> str:
-        """The next step; empty, or why it cannot be one. A loose one need not be tied to those before: later ones will tie it."""
+        """The next step; empty, or why it cannot be one. A loose one need not be tied to those
+        before: later ones will tie it."""
         made = self._make(tool, loose)
         if isinstance(made, str):
             return made
@@ -100,7 +103,8 @@ class Course:
         self._undone = (self._undone | (before - self._holds)) - self._holds
 
     def _bind(self, tool: int, loose: bool) -> dict[str, Bound] | str:
-        """Path → where its value comes from. Something must tie the tool to what was done before, unless a later one will."""
+        """Path → where its value comes from. Something must tie the tool to what was done before,
+        unless a later one will."""
         bound, tied = dict[str, Bound](), loose or not self.steps or self._is_bound(tool)
         for taker in self.graph.required[tool]:
             found = (
@@ -136,7 +140,8 @@ class Course:
         return FromRecord(table=table, column=column), None
 
     def _find_optional(self, tool: int, tied: bool) -> Iterator[tuple[ToolParameter, Bound]]:
-        """Some of what replies give anyway. Where nothing else ties the tool: one that does, be it something that a user could say."""
+        """Some of what replies give anyway. Where nothing else ties the tool: one that does, be it
+        something that a user could say."""
         left = MOST_OPTIONAL
         for taker in self.graph.linked[tool]:
             if not left:
@@ -169,7 +174,8 @@ class Course:
         return any(self.graph.is_bound(earlier, tool) for earlier in self.steps)
 
     def _find_flow(self, taker: ToolParameter) -> Bound | None:
-        """From the item of the loop, a reply, or by choosing from a list of one; the strongest, and before it what is preferred."""
+        """From the item of the loop, a reply, or by choosing from a list of one; the strongest, and
+        before it what is preferred."""
         best: Bound | None = None
         for _, giver in self._list_offers(taker):
             found = self._reach(giver, taker)
@@ -213,7 +219,8 @@ class Course:
         )
 
     def _is_said(self, taker: ToolParameter) -> bool:
-        """Whether a person would just say it. No one picks a capacity out of a list of other things, or takes the number of something new
+        """Whether a person would just say it. No one picks a capacity out of a list of other
+        things, or takes the number of something new
         from what is there."""
         if not taker.told or not taker.is_reference:
             return taker.told

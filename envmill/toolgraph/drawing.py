@@ -1,4 +1,5 @@
-"""Drawing: a sampler tried again and again, every chain judged by the one validator, and each try that came to nothing counted."""
+"""Drawing: a sampler tried again and again, every chain judged by the one validator, and each try
+that came to nothing counted."""
 
 import random
 from collections import Counter

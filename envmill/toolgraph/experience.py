@@ -1,4 +1,5 @@
-"""Experience: what an environment's stored tests call, what is replied, and the states they begin with.
+"""Experience: what an environment's stored tests call, what is replied, and the states they begin
+with.
 
 stored tests ─► played in the jail ─► calls and replies of each tool, start states ─► graph of tools with what they reply
 """
@@ -72,7 +73,8 @@ async def weave_experience(environment: Environment, experience: Experience) -> 
 
 
 def _drop_null(schema: Json, seen: Sequence[Json]) -> Json:
-    """The schema without what was null in every reply: the slot of a defect that was reported just now leads nowhere."""
+    """The schema without what was null in every reply: the slot of a defect that was reported just
+    now leads nowhere."""
     if not is_object(schema):
         return schema
     if is_object(items := schema.get("items")):

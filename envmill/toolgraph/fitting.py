@@ -27,7 +27,8 @@ def find_refusal(parameters: Parameters, giver: ToolParameter, taker: ToolParame
 
 
 def find_type_fault(giver: ToolParameter, taker: ToolParameter) -> str:
-    """Types must agree, as far as they are known; truth values and free objects stand for nothing beyond their own record."""
+    """Types must agree, as far as they are known; truth values and free objects stand for nothing
+    beyond their own record."""
     if {giver.type, taker.type} & {"boolean", "object", "array", "null"}:
         return "no value to give on"
     if (

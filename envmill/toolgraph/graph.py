@@ -1,4 +1,5 @@
-"""The graph: tools and parameters as nodes, and between them every value that could be given on, each edge with what it rests on.
+"""The graph: tools and parameters as nodes, and between them every value that could be given on,
+each edge with what it rests on.
 
 tool A ──► output `orders[].id` ──Link──► input `order_id` ──► tool B
    └──────────────────────Bond (tables, conditions)──────────────┘
@@ -61,7 +62,8 @@ class ToolGraph:
     def labels(self) -> dict[tuple[int, int], Label]:
         """Pair of tools → how much the second rests on the first.
 
-        Strong: only the first gives some required input. Weak: it gives what selects a thing, as others do. Independent: a mere value, or a
+        Strong: only the first gives some required input. Weak: it gives what selects a thing, as
+        others do. Independent: a mere value, or a
         bond alone."""
         labels = dict[tuple[int, int], Label]()
         for pair in self.bonds:
@@ -81,13 +83,15 @@ class ToolGraph:
         return labels
 
     def is_bound(self, first: int, then: int) -> bool:
-        """Whether some evidence ties the two without a value. A candidate does once a judge called the pair strong or weak."""
+        """Whether some evidence ties the two without a value. A candidate does once a judge called
+        the pair strong or weak."""
         bonds = self.bonds.get((first, then), ())
         return any(bond.strength for bond in bonds if not bond.is_candidate)
 
     @cached_property
     def weights(self) -> list[dict[int, float]]:
-        """Tool → successor → how readily a walk goes there: its label's weight, and more for a bond."""
+        """Tool → successor → how readily a walk goes there: its label's weight, and more for a
+        bond."""
         weights: list[dict[int, float]] = [{} for _ in self.tools]
         for (first, then), label in self.labels.items():
             weights[first][then] = WEIGHTS[label] + max(
@@ -120,7 +124,8 @@ class ToolGraph:
 
     @cached_property
     def companions(self) -> list[dict[str, tuple[ToolParameter, ...]]]:
-        """Tool → optional part of its arguments → inputs that must have a value as soon as that part is there."""
+        """Tool → optional part of its arguments → inputs that must have a value as soon as that
+        part is there."""
         found: list[dict[str, list[ToolParameter]]] = [{} for _ in self.tools]
         for one in (one for side in self.parameters.inputs for one in side if one.needed_with):
             found[one.owner].setdefault(str(one.needed_with), []).append(one)
@@ -154,7 +159,8 @@ class ToolGraph:
 
     @cached_property
     def reachable(self) -> frozenset[int]:
-        """Tools that some chain can call: what a user says and records hold first, then what earlier tools give, until nothing is added."""
+        """Tools that some chain can call: what a user says and records hold first, then what
+        earlier tools give, until nothing is added."""
         reached = set[int]()
         waiting = set(range(len(self.tools)))
         while added := {tool for tool in waiting if self._is_callable(tool, reached)}:
@@ -187,7 +193,8 @@ class ToolGraph:
 
     @cached_property
     def goals(self) -> tuple[int, ...]:
-        """Tools that can be called only once something else was; all that can be called where there is none."""
+        """Tools that can be called only once something else was; all that can be called where there
+        is none."""
         found = tuple(tool for tool in sorted(self.reachable) if not self._is_callable(tool, set()))
         return found or tuple(sorted(self.reachable))
 
@@ -215,7 +222,8 @@ class ToolGraph:
 
     @cached_property
     def uses(self) -> tuple[tuple[int, int], ...]:
-        """A tool that gives one new thing, and one that takes what selects it. No person can say that of something new, such as an id."""
+        """A tool that gives one new thing, and one that takes what selects it. No person can say
+        that of something new, such as an id."""
         found, all = set[tuple[int, int]](), self.parameters.all
         for taker in (all[index] for index in self.links):
             for link in self.links[taker.index] if taker.is_reference and not taker.told else ():

@@ -1,4 +1,5 @@
-"""What a reference path takes to find, measured from its calls and their replies: whether one scenario needs more than another.
+"""What a reference path takes to find, measured from its calls and their replies: whether one
+scenario needs more than another.
 
 calls, replies, words, first state ─► links, depth, picks, near misses, tools ─► levers that show against the easy scenario
 """
@@ -13,12 +14,18 @@ from envmill.toolgraph.words import REFERENCES
 from schemas.base import Json, is_array, is_object
 
 LEVERS: Mapping[str, str] = {
-    "dependency": "One look-up gives a value that the next call needs, two to four times in a row. The request gives none of these values.",
-    "rule": "A rule of the request or of the policy document chooses the record: the agent compares, excludes or breaks a tie.",
-    "near_misses": "Several records differ from the right one in one respect only. The request tells them apart.",
-    "exception": "An exception in the rules or the policy document holds for a record here. It is seen on the way and changes the plan.",
-    "several": "Several records meet a condition. The work is done for all of them and for no other. The request does not list them.",
-    "description": "The request describes a record by what it did or where it stands and does not name it. A look-up shows it.",
+    "dependency": "One look-up gives a value that the next call needs, two to four times in a row. The "
+    "request gives none of these values.",
+    "rule": "A rule of the request or of the policy document chooses the record: the agent compares, "
+    "excludes or breaks a tie.",
+    "near_misses": "Several records differ from the right one in one respect only. The request tells them "
+    "apart.",
+    "exception": "An exception in the rules or the policy document holds for a record here. It is seen on "
+    "the way and changes the plan.",
+    "several": "Several records meet a condition. The work is done for all of them and for no other. "
+    "The request does not list them.",
+    "description": "The request describes a record by what it did or where it stands and does not name it. "
+    "A look-up shows it.",
 }
 """Lever → what it means, in one or two sentences for planner and author."""
 TELL = "tell"
@@ -60,13 +67,15 @@ class PathHardness:
     depth: int = 0
     """Calls of the longest row in which each needs a value that the one before it gave."""
     links: frozenset[tuple[str, str]] = frozenset()
-    """Tool that gave a value, and the parameter that took it; a link that comes again counts once."""
+    """Tool that gave a value, and the parameter that took it; a link that comes again counts
+    once."""
     picks: int = 0
     """Rows that were taken out of longer lists and that the words do not name."""
     worked_out: int = 0
     """Values to tell that neither the words nor any reply hold as they are."""
     near: int = 0
-    """Rows that the path does not name and that agree with a named one in two thirds of their fields."""
+    """Rows that the path does not name and that agree with a named one in two thirds of their
+    fields."""
     tools: frozenset[str] = frozenset()
     """Tools that changed something, gave a value, or showed a row that the path names."""
     calls: tuple[str, ...] = ()
@@ -100,7 +109,8 @@ def list_levers(harder: PathHardness, easy: PathHardness) -> list[str]:
 
 
 def measure_path(played: PlayedScenario) -> PathHardness:
-    """Executed, not read: each value of a call is looked for in the words and in the replies before it."""
+    """Executed, not read: each value of a call is looked for in the words and in the replies before
+    it."""
     return _Measure(played).take()
 
 
@@ -155,7 +165,8 @@ class _Measure:
         )
 
     def _follow(self, value: Json, taker: str, before: int) -> int:
-        """Depth of the first call that gave the value; 0 where the person says it, or no reply before holds it."""
+        """Depth of the first call that gave the value; 0 where the person says it, or no reply
+        before holds it."""
         if not self._is_found(value, taker):
             return 0
         for place in range(min(before, len(self._played.replies))):
@@ -169,7 +180,8 @@ class _Measure:
         return 0
 
     def _is_found(self, value: Json, taker: str) -> bool:
-        """Whether somebody who knows only the words has to find it: a key or a text that they do not say. A number that is no key stands in
+        """Whether somebody who knows only the words has to find it: a key or a text that they do
+        not say. A number that is no key stands in
         many replies by chance; one that must be told counts."""
         if isinstance(value, bool) or value is None or value == "":
             return False
@@ -178,7 +190,8 @@ class _Measure:
         return not is_told(value, self._played.words)
 
     def _count_picks(self) -> int:
-        """Rows that the words do not name, of each tool's reply that gave the most of them. The same choice made once more, for another
+        """Rows that the words do not name, of each tool's reply that gave the most of them. The
+        same choice made once more, for another
         record that the request names, is no more to find."""
         counts = Counter[tuple[int, str]](
             (place, path)
@@ -248,7 +261,8 @@ class _Measure:
 
 
 _Place = tuple[int, str, int]
-"""A row of a reply: call, path of its list, position; of what is no row of a list the position is 0."""
+"""A row of a reply: call, path of its list, position; of what is no row of a list the position is
+0."""
 
 
 def _find_row(
@@ -293,7 +307,8 @@ def _list_rows(state: Mapping[str, Json]) -> Iterator[tuple[str, str, Mapping[st
 
 
 def _is_alike(row: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
-    """Whether two rows agree in two thirds of what they hold besides their keys; rows of two fields say too little."""
+    """Whether two rows agree in two thirds of what they hold besides their keys; rows of two fields
+    say too little."""
     names = [name for name in row.keys() & other.keys() if name != "id"]
     same = sum(row[name] == other[name] for name in names)
     return len(names) > 2 and same * 3 >= len(names) * 2

@@ -12,15 +12,17 @@ from envmill.toolgraph.words import IDENTIFIERS, split_name
 from schemas.chain import Branch, Chain, ChainStep, FromItem, FromNode, Loop, Node, Reason, Source
 
 LinkKind = Literal["list", "pick", "result"]
-"""`list`: an argument takes a whole list, or a loop goes over one. `pick`: one value of a list is chosen. `result`: a step takes an id from
-the reply to a change."""
+"""`list`: an argument takes a whole list, or a loop goes over one. `pick`: one value of a list is
+chosen. `result`: a step takes an id from the reply to a change."""
 
 Link = tuple[str, str, str]
-"""What gives a value, in words, and the tool and the argument that it goes into: the same whatever the steps of a chain are called."""
+"""What gives a value, in words, and the tool and the argument that it goes into: the same whatever
+the steps of a chain are called."""
 
 
 def list_link_kinds(chain: Chain, effects: Mapping[str, str]) -> list[LinkKind]:
-    """Kinds of links that it has, each once. `effects`: tool → whether it looks up or changes something."""
+    """Kinds of links that it has, each once. `effects`: tool → whether it looks up or changes
+    something."""
     nodes = _name_nodes(chain)
     found: set[LinkKind] = (
         {"list"} if any(isinstance(node, Loop) for node in nodes.values()) else set()
@@ -89,7 +91,10 @@ def _describe_giver(source: Source, nodes: Mapping[str, Node]) -> Iterator[str]:
                 else node.rule
             )
         elif isinstance(node, Reason):
-            yield f"{node.rule} of {' and '.join(one for taken in node.takes for one in _describe_giver(taken, nodes))}"
+            yield (
+                f"{node.rule} of "
+                f"{' and '.join(one for taken in node.takes for one in _describe_giver(taken, nodes))}"
+            )
 
 
 def _name_nodes(chain: Chain) -> dict[str, Node]:

@@ -1,4 +1,5 @@
-"""Offers: chains that samplers drew of an environment's graph and that were carried out, in the order in which authors are offered them.
+"""Offers: chains that samplers drew of an environment's graph and that were carried out, in the
+order in which authors are offered them.
 
 stored tests ─► graph ─► walks, samplers ─► the validator ─► rehearsed in the jail ─► offers; every chain that is not one is counted
 """
@@ -29,7 +30,8 @@ CHAINS, ALONE = 20, 60
 WALK = "walk"
 """Stands among samplers for the walks of an environment's outline."""
 ENOUGH, SPARE, MOST = 6, 2, 16
-"""Chains that are carried out: these, or one for each place and a few more, but no more than these."""
+"""Chains that are carried out: these, or one for each place and a few more, but no more than
+these."""
 WALKS = 12
 """Walks of an outline that are tried."""
 SIZES = ChainLimits(least=2, most=6)
@@ -49,7 +51,8 @@ class ChainOffers:
     """Reason → chains that are not offered."""
 
     def list_for(self, rank: int, sharing: int) -> tuple[RehearsedChain, ...]:
-        """Those of the n-th of so many places, in the order in which its author is offered them: its own, which no other place is offered
+        """Those of the n-th of so many places, in the order in which its author is offered them:
+        its own, which no other place is offered
         while it has some left, then those of the others."""
         if not self.chains:
             return ()
@@ -86,8 +89,10 @@ async def find_offers(
     results: bool = False,
     sharing: int = 0,
 ) -> ChainOffers:
-    """The same for the same environment and tests, so that a scenario that is asked for again gets the same chain. `results`: chains
-    may go on with what only the path made, such as the id of a new record. `sharing`: places that they are for."""
+    """The same for the same environment and tests, so that a scenario that is asked for again gets
+    the same chain. `results`: chains
+    may go on with what only the path made, such as the id of a new record. `sharing`: places that
+    they are for."""
     experience = await gather_experience(environment, tests, rows, sandbox)
     graph = await weave_experience(environment, experience)
     program, refused, offered, doubtful = (
@@ -128,7 +133,8 @@ async def find_offers(
 
 
 def _takes_back(tried: RehearsedChain) -> bool:
-    """Whether a step seems to end what an earlier one made, such as a booking that is cancelled at once. A verb says so, so it decides the
+    """Whether a step seems to end what an earlier one made, such as a booking that is cancelled at
+    once. A verb says so, so it decides the
     order alone: such chains are offered after all others."""
     return any(
         step in tried.new and is_taking_back(call.name)
@@ -161,7 +167,8 @@ def _list_drawn(
 
 
 def _alternate(drawn: Sequence[Chain], effects: Mapping[str, str]) -> Iterator[Chain]:
-    """Every chain once: in turn one with the most kinds of links, and the next one as they were drawn. Chains in which lists, picks and
+    """Every chain once: in turn one with the most kinds of links, and the next one as they were
+    drawn. Chains in which lists, picks and
     results come together are rare, and the first few would lack them."""
     linked = sorted(drawn, key=lambda chain: -len(list_link_kinds(chain, effects)))
     told = [one for pair in zip(linked, drawn, strict=True) for one in pair]

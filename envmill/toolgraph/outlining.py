@@ -27,13 +27,15 @@ LEAST, CHANGES = 6, 3
 MOST, TABLES = 24, 6
 """Tools and tables of one environment, unless more are asked for."""
 SPARE = 2
-"""Documents hold tools that nobody can write over tables: where a number is asked for, so many times as many are looked at."""
+"""Documents hold tools that nobody can write over tables: where a number is asked for, so many
+times as many are looked at."""
 MOST_TABLES = 40
 ENOUGH = 12
 """Tools up to which tables join that nothing ties to the others."""
 WALKS = 24
 _SAID = 160
-"""Characters of a document's description: the rest tells limits and errors of a service that nobody calls here."""
+"""Characters of a document's description: the rest tells limits and errors of a service that nobody
+calls here."""
 _REPLIED = 12
 """Values of a documented reply that an outline keeps."""
 _PLAIN = ("string", "integer", "number", "boolean")
@@ -61,7 +63,8 @@ class Size:
     tables: int = TABLES
     """Tables of one: no more than that."""
     asked: int = 0
-    """Tables that somebody asked for: a part grows until it has as many, whatever it has of tools."""
+    """Tables that somebody asked for: a part grows until it has as many, whatever it has of
+    tools."""
 
     @classmethod
     def of(cls, tools: int | None, tables: int | None) -> "Size":
@@ -73,7 +76,8 @@ class Size:
 
 
 def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[OutlinePart]:
-    """The largest part first, none with walks yet; what is too small to stand alone is left out, and said in the first."""
+    """The largest part first, none with walks yet; what is too small to stand alone is left out,
+    and said in the first."""
     parts, left_out, most = list[OutlinePart](), dict(proposal.left_out), size.most
     for group in _group_tables(proposal, size):
         known = {table.name for table in group}
@@ -171,7 +175,8 @@ def _find_neighbours(proposal: Proposal) -> dict[str, set[str]]:
 
 
 def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
-    """What a person says or looks up, lists of it among them; an object or another list stays where the tool cannot do without it, so
+    """What a person says or looks up, lists of it among them; an object or another list stays where
+    the tool cannot do without it, so
     that an author can say so."""
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     required: list[str] = tool.inputs.get("required") or []
@@ -191,7 +196,8 @@ def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
 
 
 def cut_outputs(schema: Json) -> Json:
-    """The plain values of a documented reply, at most `_REPLIED` of them: its own first, then those of its objects and of lists of objects.
+    """The plain values of a documented reply, at most `_REPLIED` of them: its own first, then those
+    of its objects and of lists of objects.
     Pages and tokens of a listing are no part of it."""
     kept = [
         leaf
@@ -266,7 +272,8 @@ def _list_tools(chain: Chain) -> list[str]:
 
 
 def _name(proposal: Proposal, group: Sequence[Table], members: Sequence[ToolSketch]) -> str:
-    """By whose tools most of this part are: of a domain of several services each part may be another's."""
+    """By whose tools most of this part are: of a domain of several services each part may be
+    another's."""
     counted = Counter(sorted(tool.service for tool in members if tool.service)).most_common(1)
     service = counted[0][0] if counted else proposal.name.partition(":")[0].replace(",", "")
     return " ".join([service, *(table.name for table in group[:2])])

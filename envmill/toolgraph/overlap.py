@@ -1,4 +1,5 @@
-"""Overlap: how much of a sampled chain a reference path contains, judged by the calls that were made and the replies that came.
+"""Overlap: how much of a sampled chain a reference path contains, judged by the calls that were
+made and the replies that came.
 
 sampled chain ─► steps, and what flows into their arguments ─┐
 calls and replies of a path ─────────────────────────────────┴─► the best assignment of steps to calls ─► what is missing, and where
@@ -241,7 +242,8 @@ class _Matcher:
 
     def _describe(self, flow: Flow, places: Mapping[str, int]) -> str:
         told = [
-            f"the reply to {node.tool} ({f'call {places[giver] + 1}' if giver in places else 'which is missing'})"
+            f"the reply to {node.tool} "
+            f"({f'call {places[giver] + 1}' if giver in places else 'which is missing'})"
             for giver in flow.givers
             if isinstance(node := self._nodes[giver], ChainStep)
         ]

@@ -1,4 +1,5 @@
-"""Parameters: every value that goes into a tool, comes out of it, or stands in a column, as one flat list.
+"""Parameters: every value that goes into a tool, comes out of it, or stands in a column, as one
+flat list.
 
 JSON Schema ──► leaves: `orders[].id`, `filter.status` ──► words, type, required, whether a user can say it
 """
@@ -29,7 +30,8 @@ MOST = 200
 NOBODY = -1
 """Owner of a column: no tool."""
 KEY_OF = "x-key-of"
-"""In a schema: the table whose key a value was seen to be. It says what the value means, whatever it is called."""
+"""In a schema: the table whose key a value was seen to be. It says what the value means, whatever
+it is called."""
 
 _UNSAYABLE = frozenset({"uuid", "uri", "url", "byte", "binary", "blob", "uri-reference"})
 
@@ -54,7 +56,8 @@ class ToolParameter:
     choices: tuple[str, ...]
     """Values it may have, when they are listed."""
     needed_with: str | None
-    """Part of the arguments that cannot do without it; empty for the whole of them, None where it can always be left out."""
+    """Part of the arguments that cannot do without it; empty for the whole of them, None where it
+    can always be left out."""
     told: bool
     """Whether a user can say it."""
     required: bool
@@ -69,7 +72,8 @@ class ToolParameter:
 
     @property
     def is_one_word(self) -> bool:
-        """Whether its own name is a single word, so that all else in `words` is what it is said of."""
+        """Whether its own name is a single word, so that all else in `words` is what it is said
+        of."""
         return len(split_name(self.path.rpartition(".")[2])) == 1
 
     @property
@@ -88,7 +92,8 @@ class SchemaLeaf:
 
 
 def flatten(schema: Json) -> Iterator[SchemaLeaf]:
-    """Values of an object's schema in the order they are written; what is a list from its beginning has paths such as `[].id`."""
+    """Values of an object's schema in the order they are written; what is a list from its beginning
+    has paths such as `[].id`."""
     if is_object(schema):
         is_list = find_type(schema) == "array"
         yield from (
@@ -134,7 +139,8 @@ def list_around(path: str) -> list[str]:
 
 
 def render_argument(path: str) -> str:
-    """How a step names an input: as its tool does, so that a list of plain values is `order_ids` and never `order_ids[]`."""
+    """How a step names an input: as its tool does, so that a list of plain values is `order_ids`
+    and never `order_ids[]`."""
     return path.removesuffix("[]")
 
 
@@ -252,7 +258,8 @@ _COLUMN_TYPES = {
 
 
 def can_be_said(words: Words, type: str, format: str) -> bool:
-    """By name and type: names, texts, dates, amounts and choices can; identifiers, addresses, tokens and free objects cannot."""
+    """By name and type: names, texts, dates, amounts and choices can; identifiers, addresses,
+    tokens and free objects cannot."""
     if words[-1] in IDENTIFIERS or format in _UNSAYABLE:
         return False
     return type not in ("object", "array", "null")

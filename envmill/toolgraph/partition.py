@@ -1,4 +1,5 @@
-"""Domains: tools that give each other values, found as communities of the graph (Louvain), and named by what they are about."""
+"""Domains: tools that give each other values, found as communities of the graph (Louvain), and
+named by what they are about."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -41,7 +42,8 @@ def find_domains(
 
 
 def _weigh_pairs(graph: ToolGraph) -> dict[tuple[int, int], float]:
-    """Undirected. What one service speaks of ties its tools; what every service speaks of (a role, a tag) ties nothing."""
+    """Undirected. What one service speaks of ties its tools; what every service speaks of (a role,
+    a tag) ties nothing."""
     weights, parameters = defaultdict[tuple[int, int], float](float), graph.parameters.all
     speaking = _count_services(graph)
     for taker, links in graph.links.items():

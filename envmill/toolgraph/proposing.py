@@ -1,4 +1,5 @@
-"""Proposals: a large set of tools parted into domains, each with the tables its tools speak of and directed walks through it.
+"""Proposals: a large set of tools parted into domains, each with the tables its tools speak of and
+directed walks through it.
 
 sketches ─► graph ─► domains ─► tables, tool → tables ─► graph of the domain alone ─► walks, each judged
 """
@@ -34,7 +35,8 @@ async def propose_domains(
     walks: int = WALKS,
     limits: ChainLimits = LIMITS,
 ) -> list[Proposal]:
-    """One for each domain that is large enough, the largest first; the same for the same seed. Smaller domains stand in its `left_out`.
+    """One for each domain that is large enough, the largest first; the same for the same seed.
+    Smaller domains stand in its `left_out`.
     `evidence` is heard beside names, tables and sharing."""
     graph = await weave(tools, [NameEvidence(), TableEvidence(), SharingEvidence(), *evidence])
     domains = find_domains(graph, seed)

@@ -49,7 +49,8 @@ def list_references(node: Node) -> list[str]:
 
 
 def is_meeting(chain: Chain) -> bool:
-    """Whether it is more than a line: some node takes from two others, or two others take from it."""
+    """Whether it is more than a line: some node takes from two others, or two others take from
+    it."""
     taken = [set(list_references(one.node)) for one in walk_nodes(chain.nodes)]
     given = Counter(name for names in taken for name in names)
     return any(len(names) > 1 for names in taken) or any(times > 1 for times in given.values())
@@ -64,7 +65,8 @@ def find_circular(walked: Sequence[Walked]) -> frozenset[str]:
 
 
 def _is_forward(walked: Sequence[Walked], waits: Mapping[str, set[str]]) -> bool:
-    """Whether everything is spoken of after it was there: then there is no circle, and this is quick."""
+    """Whether everything is spoken of after it was there: then there is no circle, and this is
+    quick."""
     seen = set[str]()
     for one in walked:
         if not waits[one.node.id] <= seen:

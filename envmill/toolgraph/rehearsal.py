@@ -1,4 +1,5 @@
-"""Rehearsal of a sampled chain: it is carried out from a start state, with values from replies, records, listed values and stored tests.
+"""Rehearsal of a sampled chain: it is carried out from a start state, with values from replies,
+records, listed values and stored tests.
 
 chain ─► start state ─► node by node, a few values tried at each call ─┬─ every step done: a chain that can be offered
              ▲                                                         └─ stuck: why
@@ -79,7 +80,8 @@ async def rehearse_chain(
     seed: str,
     loose: Columns = (),
 ) -> RehearsedChain | tuple[str, str]:
-    """The chain as it was carried out; or (reason code, words) of the attempt that came furthest. `loose`: columns that need not be equal
+    """The chain as it was carried out; or (reason code, words) of the attempt that came furthest.
+    `loose`: columns that need not be equal
     where two ends are the same."""
     furthest, why = -1, ("no_start_state", "no start state is known")
     async with sandbox.session(program, hashes="none") as session:
@@ -164,7 +166,8 @@ class _Attempt:
         )
 
     async def _find_idle_change(self, whole: PlayedCalls | None) -> str:
-        """A step that changes, without which everything goes through and ends the same: no request asks for it."""
+        """A step that changes, without which everything goes through and ends the same: no request
+        asks for it."""
         for place, step in enumerate(self.steps):
             if self._changes.get(step):
                 rest = await self._play([*self.calls[:place], *self.calls[place + 1 :]])
@@ -207,7 +210,8 @@ class _Attempt:
         return gone
 
     def _has_telling_look(self, gone: set[str], replies: Mapping[int, Json]) -> bool:
-        """Whether a look-up that no step takes a value from tells something else than it does without these steps."""
+        """Whether a look-up that no step takes a value from tells something else than it does
+        without these steps."""
         used = {giver for givers in self._givers.values() for giver in givers}
         looks = [
             (place, step)
@@ -256,7 +260,8 @@ class _Attempt:
             await self._walk(loop.body)
 
     def _compare_with_some(self, loop: Loop, items: Sequence[Json]) -> None:
-        """What the user says at a branch on the items: the value that one of them has, another one at each attempt."""
+        """What the user says at a branch on the items: the value that one of them has, another one
+        at each attempt."""
         for node in loop.body:
             if (
                 isinstance(node, Branch)
@@ -340,14 +345,16 @@ class _Attempt:
         self.known[step.id] = reply
 
     def _is_new(self, step: str, path: str, value: Json) -> bool:
-        """Whether a text comes from the reply to a change and stood nowhere at the start: an id that this path alone made."""
+        """Whether a text comes from the reply to a change and stood nowhere at the start: an id
+        that this path alone made."""
         changed = any(self._changes.get(giver) for giver in self._givers.get((step, path), ()))
         return changed and any(
             isinstance(one, str) and one not in self._there for one in _list_values(value)
         )
 
     def _combine(self, step: ChainStep) -> Iterator[dict[str, Json]]:
-        """A stored call's values first, as they belong together, then the same with other names for what may stand there already; then
+        """A stored call's values first, as they belong together, then the same with other names for
+        what may stand there already; then
         each at random. A choice or a record has one value in a call."""
         options = {
             path: self._list_options(source, step.tool, path)

@@ -1,4 +1,5 @@
-"""Siblings: tools of other services that agents are shown beside an environment's own. Reads `data/seeds/siblings.json`.
+"""Siblings: tools of other services that agents are shown beside an environment's own. Reads
+`data/seeds/siblings.json`.
 
 services, shuffled for each environment ─► their tools, one service after the other ─► as many as are to be seen
 """
@@ -29,7 +30,8 @@ def read_services() -> dict[str, list[Tool]]:
 
 
 def choose_siblings(environment: Environment, visible: int) -> list[Tool]:
-    """Tools beside the environment's own, until agents see so many; none of a service of the same theme, which would be no distraction."""
+    """Tools beside the environment's own, until agents see so many; none of a service of the same
+    theme, which would be no distraction."""
     shown = {tool.name for tool in environment.tools}
     wanted = visible - sum("agent" in tool.actors for tool in environment.tools)
     chosen: list[Tool] = []

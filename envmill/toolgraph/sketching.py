@@ -1,4 +1,5 @@
-"""Sketches of a built environment: its interface, its tables, and for outputs what its tools were seen to reply."""
+"""Sketches of a built environment: its interface, its tables, and for outputs what its tools were
+seen to reply."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -27,7 +28,8 @@ def sketch_environment(
     actors: Collection[str] = ("agent",),
     keys: Mapping[str, str] = NO_KEYS,
 ) -> list[ToolSketch]:
-    """What any of these actors may call. `replies`: values that tools were seen to answer; one that neither says nor shows any gives
+    """What any of these actors may call. `replies`: values that tools were seen to answer; one that
+    neither says nor shows any gives
     nothing on. `keys`: of records, with their table."""
     return [
         ToolSketch(
@@ -53,7 +55,8 @@ def sketch_environment(
 
 
 def _find_entity(outputs: Json, tables: Sequence[Table]) -> str:
-    """What rows a tool says that it replies are of: its own name may be about how they were found."""
+    """What rows a tool says that it replies are of: its own name may be about how they were
+    found."""
     row = outputs.get("items", outputs)
     names = set(row.get("properties", {}))
     return next(
@@ -67,7 +70,8 @@ def _find_entity(outputs: Json, tables: Sequence[Table]) -> str:
 
 
 def _mark_keys(schema: Json, tool: Tool, tables: Sequence[Table]) -> Json:
-    """Ids under other names than their table's: of a reviewer who stands in `staff`, of the account that another one pays to."""
+    """Ids under other names than their table's: of a reviewer who stands in `staff`, of the account
+    that another one pays to."""
     if is_array(schema):
         return [_mark_keys(one, tool, tables) for one in schema]
     if not is_object(schema):
@@ -86,7 +90,8 @@ def _mark_keys(schema: Json, tool: Tool, tables: Sequence[Table]) -> Json:
 
 
 def _find_key(name: str, tool: Tool, tables: Sequence[Table]) -> str:
-    """The table whose row it selects: what columns of that name refer to; for what has no table, the only one that the tool touches."""
+    """The table whose row it selects: what columns of that name refer to; for what has no table,
+    the only one that the tool touches."""
     words = split_name(name)
     if (
         words[-1:] != ("id",)
@@ -113,7 +118,8 @@ def _open(schema: dict[str, Json]) -> dict[str, Json]:
 
 
 def infer_schema(values: Iterable[Json], keys: Mapping[str, str] = NO_KEYS) -> dict[str, Json]:
-    """What all of some values are. A type that differs is none; a property is required when no object lacks it; a text is the key of a
+    """What all of some values are. A type that differs is none; a property is required when no
+    object lacks it; a text is the key of a
     table when all of them are."""
     seen = [value for value in values if value is not None]
     types = {_name_type(value) for value in seen}

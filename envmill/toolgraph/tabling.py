@@ -1,4 +1,5 @@
-"""Tables that tools speak of: every thing that can be selected is a table, every value said of it a column.
+"""Tables that tools speak of: every thing that can be selected is a table, every value said of it a
+column.
 
 cancel_order(order_id), get_order → order.total, order.customer_id   ─►   orders(id, total, customer_id → customers.id)
 """
@@ -176,7 +177,8 @@ def _make_column(entity: Words, column: str, said: Spoken, keys: dict[Words, str
 
 
 def _find_policy(column: str, type: str, said: Spoken, *, is_key: bool) -> Policy:
-    """A key that comes out of making is given on the way; prose may be worded otherwise; all else is strict."""
+    """A key that comes out of making is given on the way; prose may be worded otherwise; all else
+    is strict."""
     if is_key and column in said.given and column not in said.taken_by_makers:
         return "exempt"
     return "semantic" if type == "string" and column.rpartition("_")[2] in _PROSE else "hard"

@@ -1,4 +1,5 @@
-"""Topology: the graph of a built environment by the types its tools say, a chain drawn from it, and any chain over it judged.
+"""Topology: the graph of a built environment by the types its tools say, a chain drawn from it, and
+any chain over it judged.
 
 tools with types ─► graph: names, tables ─► a sampler ─► the validator ─► a chain for each scenario
 a chain that somebody wrote ──────────────────────────────────► the validator ─► nothing, or why it is refused
@@ -72,7 +73,8 @@ def _sample_chains(key: _Key, sampler: str) -> list[Chain]:
 
 
 async def judge_chain(environment: Environment, chain: Chain) -> ChainRefusal | None:
-    """The same for whoever has no graph; nothing where the tools say no types, for then nobody knows what they reply."""
+    """The same for whoever has no graph; nothing where the tools say no types, for then nobody
+    knows what they reply."""
     if not all(tool.outputs for tool in environment.tools):
         return None
     return find_chain_fault(

@@ -1,4 +1,5 @@
-"""Undoing: two changes of a carried-out chain that together come to nothing, such as a record that is made and deleted again.
+"""Undoing: two changes of a carried-out chain that together come to nothing, such as a record that
+is made and deleted again.
 
 the chain as played ──────────┐
 the chain without the two ────┴─► the same end ─► nothing to ask for
@@ -59,7 +60,8 @@ class HandedOut:
 
 
 def judge_remainder(whole: PlayedCalls, rest: PlayedCalls, first: int, loose: Columns) -> Remainder:
-    """What is left of the calls that `whole` has and `rest` lacks, of which `first` is the first. Not counted are columns in `loose`, times
+    """What is left of the calls that `whole` has and `rest` lacks, of which `first` is the first.
+    Not counted are columns in `loose`, times
     that moved to now, and numbers that were handed out to new records."""
     start = whole.states[0]
     given = HandedOut.of(whole.states)
@@ -129,7 +131,8 @@ def _stands_in(start: Json, path: Place) -> bool:
 
 
 def _name_new(state: Json, start: Json) -> Json:
-    """The state with keys of new records numbered: the same record gets another key when fewer were made before it."""
+    """The state with keys of new records numbered: the same record gets another key when fewer were
+    made before it."""
     if not is_object(state):
         return state
     new = [(table, key, row) for table, held in state.items() if is_object(held) for key, row in held.items()

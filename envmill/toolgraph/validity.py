@@ -1,4 +1,5 @@
-"""The one validator: every chain of every sampler is held to it, and so is one that an author wrote.
+"""The one validator: every chain of every sampler is held to it, and so is one that an author
+wrote.
 
 chain ─► names, sizes ─► node by node, each argument derivable at its place ─► nothing idle, all of one piece ─► faults
 """
@@ -206,7 +207,8 @@ class _Judge:
         return value
 
     def _refine(self, code: str, sources: Sequence[Source]) -> str:
-        """Not there yet: since it waits for itself, comes later or happens elsewhere, or since nobody has ever heard of it."""
+        """Not there yet: since it waits for itself, comes later or happens elsewhere, or since
+        nobody has ever heard of it."""
         if code != "not_there_yet":
             return code
         named = {source.node for source in sources if isinstance(source, FromNode)}
@@ -219,7 +221,8 @@ class _Judge:
 
 
 def _can_be_compared(value: Value, node: Branch) -> bool:
-    """One value that is known by then, with another of its type; only what has an order is above or below."""
+    """One value that is known by then, with another of its type; only what has an order is above or
+    below."""
     if value.many or (value.parameter is None and value.rule is None):
         return False
     number = value.type in ("integer", "number")
@@ -248,7 +251,8 @@ def settle(holds: frozenset[str], ensures: Sequence[str]) -> frozenset[str]:
 
 
 def _find_idle(walked: Sequence[Walked]) -> Iterator[ChainFault]:
-    """A thought that nothing rests on is no part of the chain, and a loop that never looks at its item is none."""
+    """A thought that nothing rests on is no part of the chain, and a loop that never looks at its
+    item is none."""
     used = {name for one in walked for name in list_references(one.node)}
     yield from (
         ChainFault("idle", one.node.id)
@@ -258,7 +262,8 @@ def _find_idle(walked: Sequence[Walked]) -> Iterator[ChainFault]:
 
 
 def _find_adrift(graph: ToolGraph, walked: Sequence[Walked]) -> Iterator[ChainFault]:
-    """Steps that nothing ties to the others: no value, no bond, no condition, and no loop or branch around both."""
+    """Steps that nothing ties to the others: no value, no bond, no condition, and no loop or branch
+    around both."""
     group = {one.node.id: one.node.id for one in walked}
 
     def find(id: str) -> str:

@@ -1,4 +1,5 @@
-"""Values: what a source of an argument stands for at its place in a chain, and whether it may go where it is sent.
+"""Values: what a source of an argument stands for at its place in a chain, and whether it may go
+where it is sent.
 
 source ──resolve──► Value (what it means, how many) or a code that says why there is none ──may_go──► "" or a code
 """
@@ -40,7 +41,8 @@ SAID = Value()
 
 @dataclass
 class Scope:
-    """What can be referred to at a place: grows along a chain, and is copied into what happens only sometimes."""
+    """What can be referred to at a place: grows along a chain, and is copied into what happens only
+    sometimes."""
 
     steps: dict[str, int] = field(default_factory=dict[str, int])
     """Step → its tool."""
@@ -88,7 +90,8 @@ def _resolve_item(graph: ToolGraph, scope: Scope, source: FromItem) -> Value | s
 
 
 def may_go(graph: ToolGraph, value: Value, taker: ToolParameter) -> str:
-    """Why a value may not be an argument; empty when it may. Nothing goes where the graph has no link."""
+    """Why a value may not be an argument; empty when it may. Nothing goes where the graph has no
+    link."""
     if value is SAID:
         return "" if taker.told else "not_said"
     if value.rule is not None:

@@ -1,4 +1,5 @@
-"""Names as words: `DBInstanceIdentifiers` and `db_instance_id` mean the same, `id` means whatever it is the id of."""
+"""Names as words: `DBInstanceIdentifiers` and `db_instance_id` mean the same, `id` means whatever
+it is the id of."""
 
 import re
 from functools import lru_cache
@@ -70,7 +71,8 @@ FREE_TEXTS = frozenset(
         "title",
     }
 )
-"""Last words of parameters that a text made of others may go into. A bucket, a type or an address is no such text."""
+"""Last words of parameters that a text made of others may go into. A bucket, a type or an address
+is no such text."""
 WRAPPERS = frozenset(
     {
         "data",
@@ -137,7 +139,8 @@ def split_name(name: str) -> Words:
 
 @lru_cache(maxsize=100_000)
 def make_singular(word: str) -> str:
-    """By spelling alone; a word it gets wrong it gets wrong everywhere, so that the same stays the same."""
+    """By spelling alone; a word it gets wrong it gets wrong everywhere, so that the same stays the
+    same."""
     if (len(word) < 4 and word != "ids") or word in _SINGULAR or word.endswith(("ss", "us", "is")):
         return word
     if word in _ODD:
@@ -159,7 +162,8 @@ def find_entity(tool: str) -> Words:
 
 
 def find_meaning(path: str, entity: Words) -> Words:
-    """What a value means: its own name, and for a single word what it is said of (`orders[].id` is an order's id)."""
+    """What a value means: its own name, and for a single word what it is said of (`orders[].id` is
+    an order's id)."""
     *around, own = path.replace("[]", "").split(".")
     words = split_name(own) or (own.casefold(),)
     if len(words) > 1:

@@ -1,4 +1,5 @@
-"""Bounds on a verifier's error rates: exact one-sided 95 % limits (Clopper and Pearson) of what was counted."""
+"""Bounds on a verifier's error rates: exact one-sided 95 % limits (Clopper and Pearson) of what was
+counted."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,13 +10,16 @@ from schemas.scenario import Bounds, Scenario
 CONFIDENCE = 0.95
 
 Truth = Callable[[Json], bool]
-"""Whether a final state is right, by a model of the domain that shares no code with programs and verifiers."""
+"""Whether a final state is right, by a model of the domain that shares no code with programs and
+verifiers."""
 FindTruth = Callable[[Scenario, Environment, int], Truth | str]
-"""(scenario, environment, the run's seed) → the truth about the scenario's ends, or why nothing is known of it."""
+"""(scenario, environment, the run's seed) → the truth about the scenario's ends, or why nothing is
+known of it."""
 
 
 def limit_share(errors: int, trials: int) -> float:
-    """The largest share under which so few errors would still be seen once in twenty times; 1 where nothing was tried."""
+    """The largest share under which so few errors would still be seen once in twenty times; 1 where
+    nothing was tried."""
     if not 0 <= errors <= trials:
         raise ValueError(f"{errors} errors in {trials} trials: count both over the same ends.")
     # Imported late: half a second that only those pay who measure.

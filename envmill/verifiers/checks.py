@@ -15,7 +15,8 @@ Said = Mapping[str, bool]
 
 
 def holds(check: Check, initial: Json, final: Json, keys: Keys, said: Said) -> bool:
-    """Whether the check is true of the final state. Where any value will do, it must at least be another than at the start. Any will do for
+    """Whether the check is true of the final state. Where any value will do, it must at least be
+    another than at the start. Any will do for
     the key of a new row that nobody has found, too."""
     if check.op == "generated":
         return said[check.source]

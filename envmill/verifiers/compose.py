@@ -39,8 +39,10 @@ GIVEN = "it stands in the request"
 DOCUMENTED = "it stands in the policy document"
 """Why a fact is refused that the agent is handed with the environment."""
 _ANYBODY = (
-    "I am sorry, I cannot do this. I can't do it, I am unable to; it is not possible and not allowed. "
-    "That does not work at the moment, please check it first; I hope this helps, and feel free to ask again."
+    "I am sorry, I cannot do this. I can't do it, I am unable to; it is not possible and not "
+    "allowed. "
+    "That does not work at the moment, please check it first; I hope this helps, and feel free to "
+    "ask again."
 )
 
 
@@ -69,7 +71,8 @@ def compose_verifier(
     *,
     masks: bool = False,
 ) -> ComposedVerifier:
-    """BuildError where nothing would be proved. `masks` leaves out of required reads the arguments that do not matter."""
+    """BuildError where nothing would be proved. `masks` leaves out of required reads the arguments
+    that do not matter."""
     met = meet_keys(run.deeds, elsewhere.deeds)
     base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes, met)
     asked, draft = (
@@ -140,7 +143,8 @@ def find_objection(
 
 
 def _cut(draft: Draft, fact: Fact) -> tuple[str, str]:
-    """The words that tell a fact, and what was asked by then: a later request may name what was told before."""
+    """The words that tell a fact, and what was asked by then: a later request may name what was
+    told before."""
     if not fact.asked:
         return draft.say, draft.request
     return draft.parts[fact.asked - 1].say, "\n".join(
@@ -169,7 +173,8 @@ def _prove(
 
 
 def _list_telling(draft: Draft) -> list[CallPattern]:
-    """Calls on a record whose refusal gives the reason that has to be told. Where more than the reason is asked for, the rest needs its
+    """Calls on a record whose refusal gives the reason that has to be told. Where more than the
+    reason is asked for, the rest needs its
     look-ups."""
     if draft.polarity != "refuse" or len(draft.tell) != 1:
         return []
@@ -191,7 +196,8 @@ def _mask(predicate: Predicate, environment: Environment) -> Predicate:
 
 
 def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun) -> Fact:
-    """What is to be told stands in some reply: who names records the oracle never met, or others' values, recites and tells nothing."""
+    """What is to be told stands in some reply: who names records the oracle never met, or others'
+    values, recites and tells nothing."""
     if draft.polarity == "achieve":
         return fact
     met = {
@@ -219,7 +225,8 @@ def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRu
 
 
 def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
-    """Where a record of a reply has the number that is to be told: what others of the reply have there."""
+    """Where a record of a reply has the number that is to be told: what others of the reply have
+    there."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     for deed in run.deeds:
@@ -262,8 +269,10 @@ def _list_column(
 
 
 def _may_mean(column: str, fact: Fact, draft: Draft) -> bool:
-    """Whether the number to be told may be this column's. A small one, such as a count of what was read, stands in many columns by chance:
-    there fact or request must share a word with the column's name, else an honest report of the parts of a sum would be refused."""
+    """Whether the number to be told may be this column's. A small one, such as a count of what was
+    read, stands in many columns by chance:
+    there fact or request must share a word with the column's name, else an honest report of the
+    parts of a sum would be refused."""
     if not isinstance(fact.value, int) or abs(fact.value) > _CHANCE:
         return True
     words = normalise(f"{fact.name} {draft.request}")

@@ -1,4 +1,5 @@
-"""The verdict of any verifier: generated checks are heard in the judge zygote, everything else is decided here.
+"""The verdict of any verifier: generated checks are heard in the judge zygote, everything else is
+decided here.
 
 generated ──► judge zygote ──► yes / no / neither ─┐
 declarative, frame ───────────────────────────────┴─► verdict; one check that says neither makes it an error

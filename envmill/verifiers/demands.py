@@ -1,4 +1,5 @@
-"""A verifier in plain sentences, one for each demand. A reader is shown them and says which words of the request ask for each.
+"""A verifier in plain sentences, one for each demand. A reader is shown them and says which words
+of the request ask for each.
 
 goals, guards outside the frame, facts, procedure, columns that must hold a text ─► sentences, rows named by their labels
 """
@@ -19,7 +20,8 @@ _MOST = 4
 
 
 def render_demands(scenario: Scenario) -> Iterator[str]:
-    """Every demand that has to be asked for. That nothing else changes goes without saying; forbidden calls change something else."""
+    """Every demand that has to be asked for. That nothing else changes goes without saying;
+    forbidden calls change something else."""
     verifier, state = scenario.verifier, scenario.initial_state
     frame = {tuple(path) for path in verifier.frame}
     for goal in verifier.goals:
@@ -57,7 +59,10 @@ def render_fact(fact: Fact) -> str:
     """What has to be said."""
     where = "In the last message" if fact.where == "last" else "In some message"
     if fact.kind == "pattern":
-        return f"{where} the agent tells the user {fact.name}: the message fits the regular expression {fact.value}"
+        return (
+            f"{where} the agent tells the user {fact.name}: the message fits the regular "
+            f"expression {fact.value}"
+        )
     others = f" (or {', '.join(repr(one) for one in fact.also)})" if fact.also else ""
     wrong = ", ".join(repr(one) for one in fact.rivals[:_MOST])
     besides = (
@@ -74,15 +79,27 @@ def render_step(step: Predicate, state: dict[str, Json]) -> str:
             return f"The agent calls {call} at least once{_render_refused(step, state)}."
         case "seen":
             values = ", ".join(_render_value(one, state) for one in step.shows)
-            return f"The agent looks up what shows {values}, by whatever tool{_render_refused(step, state)}."
+            return (
+                f"The agent looks up what shows {values}, by whatever "
+                f"tool{_render_refused(step, state)}."
+            )
         case "before":
-            return f"The agent calls {_render_call(step.first or CallPattern(name=''), state)} before every call of {call}."
+            return (
+                f"The agent calls {_render_call(step.first or CallPattern(name=''), state)} "
+                f"before every call of {call}."
+            )
         case "forbidden":
             return f"The agent never calls {call}."
         case "only":
-            return f"The agent calls {call} only as {' or '.join(_render_call(one, state) for one in step.among) or 'nothing at all'}."
+            return (
+                f"The agent calls {call} only as "
+                f"{' or '.join(_render_call(one, state) for one in step.among) or 'nothing at all'}."
+            )
         case "after":
-            return f"The agent does not call {call} once {_render_call(step.first or CallPattern(name=''), state)} was called."
+            return (
+                f"The agent does not call {call} once "
+                f"{_render_call(step.first or CallPattern(name=''), state)} was called."
+            )
         case "agreed":
             named = f", to a message that names {', '.join(step.names)}" if step.names else ""
             return f"The user says yes before every call of {call}{named}."

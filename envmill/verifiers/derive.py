@@ -1,4 +1,5 @@
-"""A verifier from what the oracle changed, run twice under other seeds and clocks: where the runs differ, chance decides.
+"""A verifier from what the oracle changed, run twice under other seeds and clocks: where the runs
+differ, chance decides.
 
 change under the same path in both runs ──► equals / absent, and the path joins the frame
 row under a generated key               ──► present: one row like it, whatever its key
@@ -17,7 +18,8 @@ from schemas.base import Json, is_object
 from schemas.scenario import Change, Check, Verifier
 
 Met: TypeAlias = Mapping[str, str]
-"""Key that a call was answered in one run → what the same call was answered in the other, at the same place."""
+"""Key that a call was answered in one run → what the same call was answered in the other, at the
+same place."""
 NOTHING_MET: Met = MappingProxyType({})
 
 
@@ -83,7 +85,8 @@ def pair_rows(
 
 
 def meet_keys(deeds: Sequence[CompletedCall], elsewhere: Sequence[CompletedCall]) -> Met:
-    """Texts of the replies of two runs of one path, by the first place where they stand; those that are the same say nothing."""
+    """Texts of the replies of two runs of one path, by the first place where they stand; those that
+    are the same say nothing."""
     met: dict[str, str] = {}
     for one, other in zip(deeds, elsewhere, strict=False):
         theirs = dict(list_pointers(list(other.parts)))

@@ -1,6 +1,7 @@
 """Differences between two JSON states as records, row by row and field by field.
 
-A verdict on a large state of which little changed costs what spelling it once costs: collections whose bytes agree are passed over.
+A verdict on a large state of which little changed costs what spelling it once costs: collections
+whose bytes agree are passed over.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ Spelled: TypeAlias = Mapping[str, bytes]
 
 
 def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list[Change]:
-    """Changes that lead from one state to the other, in path order. Lists are compared whole: positions carry no identity.
+    """Changes that lead from one state to the other, in path order. Lists are compared whole:
+    positions carry no identity.
 
     `known` is what `render_state` made of the state before, for those who compare many with one.
     """
@@ -64,7 +66,8 @@ def _agree(
         return True
     if _shares_rows(before[key], after[key]):
         return False
-    # A state that was looked at in the jail comes with its keys sorted: to sort again doubles the time.
+    # A state that was looked at in the jail comes with its keys sorted: to sort again doubles the
+    # time.
     spelled = _render(after[key], sort=False)
     return spelled is not None and spelled == (
         known[key] if known and key in known else _render(before[key])
@@ -72,7 +75,8 @@ def _agree(
 
 
 def _shares_rows(before: Json, after: Json) -> bool:
-    """Whether the one was read against the other: then they differ, and only where rows are other objects."""
+    """Whether the one was read against the other: then they differ, and only where rows are other
+    objects."""
     if not (is_object(before) and is_object(after)) or not before:
         return False
     ends = (next(iter(before)), next(reversed(before)))

@@ -17,7 +17,8 @@ AGREED = "Yes, please."
 
 
 class CallObservation(Protocol):
-    """What was observed of a call. No more is asked of the sandbox: exports carry the judge, and it stands without one."""
+    """What was observed of a call. No more is asked of the sandbox: exports carry the judge, and it
+    stands without one."""
 
     @property
     def outcome(self) -> Literal["ok", "rejection", "failure"]: ...
@@ -68,13 +69,16 @@ class Ending:
     spelled: Spelled | None = None
     """Bytes of the state at the start, for those who judge many endings of one scenario."""
     ended: Sequence[int] = ()
-    """Of several requests made in turn: how many messages had been said when each but the last was ended. Empty where all was asked at
+    """Of several requests made in turn: how many messages had been said when each but the last was
+    ended. Empty where all was asked at
     once."""
     answers: Sequence[str] | None = ()
-    """What the user answered to each message; the last may have none. None where nobody recorded it."""
+    """What the user answered to each message; the last may have none. None where nobody recorded
+    it."""
 
     def find_messages(self, fact: Fact) -> Sequence[str]:
-        """Messages in which a fact counts: of one that a request asks for, those before the next request was made."""
+        """Messages in which a fact counts: of one that a request asks for, those before the next
+        request was made."""
         if not fact.asked or not self.ended:
             return self.said
         begins = (0, *self.ended, len(self.said))
@@ -86,12 +90,14 @@ class Ending:
 
     @staticmethod
     def list_words(path: Draft | Scenario) -> tuple[str, ...]:
-        """What the agent says along a reference path: at its end, or at the end of each of its requests."""
+        """What the agent says along a reference path: at its end, or at the end of each of its
+        requests."""
         return tuple(say for say in ([part.say for part in path.parts] or [path.say]) if say)
 
     @staticmethod
     def find_ended(path: Draft | Scenario, said: Sequence[str]) -> tuple[int, ...]:
-        """`ended` of an ending in which as much was said as along the reference path. Empty elsewhere: which message answers which
+        """`ended` of an ending in which as much was said as along the reference path. Empty
+        elsewhere: which message answers which
         request is not known then."""
         counts = list(accumulate(bool(part.say) for part in path.parts))
         return tuple(counts[:-1]) if counts and counts[-1] == len(said) else ()

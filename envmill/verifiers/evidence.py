@@ -1,4 +1,5 @@
-"""Evidence: what failed of a verifier, with what it asks for and what was found instead, as plain JSON."""
+"""Evidence: what failed of a verifier, with what it asks for and what was found instead, as plain
+JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,8 @@ class Failing:
 
 
 def show_check(component: str, check: Check, final: Json, added: Sequence[Change] = ()) -> Failing:
-    """A guard that broke, or a goal that was missed; for a row that was wanted, the new rows beside it."""
+    """A guard that broke, or a goal that was missed; for a row that was wanted, the new rows beside
+    it."""
     what = "guard broken" if component == "guards" else "goal missed"
     expected: dict[str, Json] = {"op": check.op, "path": check.path}
     if check.op in ("equals", "present"):

@@ -1,4 +1,5 @@
-"""Facts: whether a message tells the user what it must. Text, numbers and dates are read as people write them, patterns by RE2.
+"""Facts: whether a message tells the user what it must. Text, numbers and dates are read as people
+write them, patterns by RE2.
 
 last words ──► mentions of the fact ──► one that is not taken back, and no rival beside it ──► communicated
 """
@@ -24,8 +25,9 @@ _LEAST_LETTERS = 2
 _COPIED = re.compile(r"\{\s*['\"][^{}]*(?:\}|$)")
 _FIELD = re.compile(r"['\"][\w -]{1,40}['\"]\s*:")
 _LEAST_FIELDS, _FEW_FIELDS = 4, 2
-"""Of an object in a message: one of fewer may be the shape in which an answer was asked for. A pattern is for words, which are not asked
-for so: names of two fields and more are nobody's reasons."""
+"""Of an object in a message: one of fewer may be the shape in which an answer was asked for. A
+pattern is for words, which are not asked for so: names of two fields and more are nobody's
+reasons."""
 _KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
 _LEAST_RIVALS = 2
 """Of a text that one rival may be said behind: with fewer, two guesses would cover all of them."""
@@ -37,7 +39,8 @@ _PROSE = re.compile(
 _SENTENCE = re.compile(r"[.!?]\s|\n")
 _HEDGE = re.compile(r"\b(?:or|maybe|perhaps|possibly|either|else|otherwise|instead)\b")
 _LINK = re.compile(
-    r"\W{0,2}(?: ?[^\W\d]+)?(?:(?P<choice>,? or (?:else |maybe |perhaps |rather |also )?)|, )(?:the |on |at |and )?(?:[$€£]\s?)?"
+    r"\W{0,2}(?: ?[^\W\d]+)?(?:(?P<choice>,? or (?:else |maybe |perhaps |rather |also )?)|, "
+    r")(?:the |on |at |and )?(?:[$€£]\s?)?"
 )
 """What stands between answers in a row: "238 litres, 250 or 226"."""
 _CODE = re.compile(
@@ -51,7 +54,8 @@ Shortfall: TypeAlias = dict[str, Json] | None
 
 
 def find_shortfall(fact: Fact, said: Sequence[str], beside: Sequence[Fact] = ()) -> Shortfall:
-    """Why a fact was not communicated; None when it was. `beside` are the other facts that are to be told: naming one of them as well is
+    """Why a fact was not communicated; None when it was. `beside` are the other facts that are to
+    be told: naming one of them as well is
     no hedge."""
     messages = said[-1:] if fact.where == "last" else said
     shortfalls = [_judge_message(fact, message, beside) for message in messages]
@@ -66,7 +70,8 @@ def communicates(fact: Fact, message: str) -> bool:
 
 
 def is_given(fact: Fact, text: str) -> bool:
-    """Whether a text that the agent is handed holds the fact already: who repeats it has learned nothing."""
+    """Whether a text that the agent is handed holds the fact already: who repeats it has learned
+    nothing."""
     if fact.kind == "pattern" and _matches(fact, text):
         return True
     plain = normalise(text)
@@ -122,7 +127,8 @@ def _drop_records(message: str, least: int) -> str:
 
 
 def _drop_numbering(message: str) -> str:
-    """Whoever numbers the lines of a list says nothing by it; a single line that begins with a number may be the answer."""
+    """Whoever numbers the lines of a list says nothing by it; a single line that begins with a
+    number may be the answer."""
     return _NUMBERED.sub("", message) if len(_NUMBERED.findall(message)) > 1 else message
 
 
@@ -164,7 +170,8 @@ def _is_hedged(fact: Fact, text: str, beside: Sequence[Fact]) -> bool:
 
 
 def _has_alternative(fact: Fact, text: str, span: Span, known: Sequence[Span]) -> bool:
-    """Whether it stands in a row of answers with an `or`, of which one at least is neither it nor anything else that is to be told."""
+    """Whether it stands in a row of answers with an `or`, of which one at least is neither it nor
+    anything else that is to be told."""
     begin, end = next(place for place in _list_sentences(text) if place[0] <= span[0] < place[1])
     if text[begin:end].rstrip().endswith("?"):
         return False
@@ -189,7 +196,8 @@ def _has_alternative(fact: Fact, text: str, span: Span, known: Sequence[Span]) -
 
 
 def _list_alike(fact: Fact, text: str) -> list[Span]:
-    """Where something stands that could be the answer: another number, date, or code. Of other words nobody can tell."""
+    """Where something stands that could be the answer: another number, date, or code. Of other
+    words nobody can tell."""
     if fact.kind == "number":
         own = read_number(fact.value) or Decimal(0)
         return [one.span for one in find_numbers(text) if one.value not in (own * 100, own / 100)]
@@ -203,7 +211,8 @@ def _list_alike(fact: Fact, text: str) -> list[Span]:
 
 
 def _find_rival(fact: Fact, message: str, text: str) -> Json:
-    """The first that is said and not taken back. One that is part of the fact is said with it; one that the fact is part of is not."""
+    """The first that is said and not taken back. One that is part of the fact is said with it; one
+    that the fact is part of is not."""
     if fact.kind == "pattern":
         text, own, kind = _leave_out(str(fact.value), message), list[Span](), "text"
     else:
@@ -225,13 +234,15 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
 
 
 def _is_key(fact: Fact, rival: Json) -> bool:
-    """Whether it is a key, which nobody says in a report; where the answer itself looks like one, people call things so."""
+    """Whether it is a key, which nobody says in a report; where the answer itself looks like one,
+    people call things so."""
     looks = isinstance(rival, str) and _KEY.fullmatch(rival) is not None
     return looks and not (fact.kind == "text" and _KEY.fullmatch(str(fact.value)))
 
 
 def _read_aloud(fact: Fact, message: str) -> str:
-    """The message with its capitals, character for character as `_read` has it where lengths stay."""
+    """The message with its capitals, character for character as `_read` has it where lengths
+    stay."""
     return _drop_numbering(message) if fact.kind == "number" else message
 
 
@@ -240,8 +251,10 @@ def _is_report(
 ) -> bool:
     """Whether the rivals are said in a full report of the answer, and not in its place.
 
-    A sentence says the fact and no rival. Every rival stands in a sentence of another shape, and behind that one, unless there are so
-    many rivals that a guess among them gains nothing; that sentence or those of the rivals are prose. A recital has one shape for all:
+    A sentence says the fact and no rival. Every rival stands in a sentence of another shape, and
+    behind that one, unless there are so
+    many rivals that a guess among them gains nothing; that sentence or those of the rivals are
+    prose. A recital has one shape for all:
     "S1 has 2. S2 has 5."
     """
     text = normalise(message)
@@ -307,7 +320,8 @@ def _shape(bare: str, place: Span) -> tuple[str, ...]:
 
 @lru_cache(16)
 def _leave_out(pattern: str, message: str) -> str:
-    """A normalised message without what a pattern finds in it: facts of one reason, and verdicts on one message, ask again and again."""
+    """A normalised message without what a pattern finds in it: facts of one reason, and verdicts on
+    one message, ask again and again."""
     return normalise(regex.drop(pattern, _join_lines(message)))
 
 

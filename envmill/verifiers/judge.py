@@ -1,6 +1,7 @@
 """The judgement of an ending: guards · frame · procedure · harm × weighted goals and facts.
 
-reward = 1 if everything holds, else 0; a verifier that pays in part pays its goals and facts while all that gates them holds
+reward = 1 if everything holds, else 0; a verifier that pays in part pays its goals and facts while
+all that gates them holds
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,8 @@ NOTHING: Said = MappingProxyType({})
 
 
 def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
-    """The verdict on an ending; needs nothing of the program that made it. Generated checks must have been heard (see `court`)."""
+    """The verdict on an ending; needs nothing of the program that made it. Generated checks must
+    have been heard (see `court`)."""
     if fault := _find_fault(verifier, said):
         return make_error(fault)
     if needs_answers((*verifier.procedure, *verifier.harm), ending):
@@ -49,7 +51,8 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
 
 
 def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
-    """The verdict of one that pays all or nothing, where the first thing that is looked for is amiss; None where it takes `judge`.
+    """The verdict of one that pays all or nothing, where the first thing that is looked for is
+    amiss; None where it takes `judge`.
 
     For those who judge many endings that are meant to fail: its evidence is that one thing.
     """
@@ -76,7 +79,8 @@ def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
 
 
 def has_lost(verifier: Verifier, said: Sequence[str]) -> bool:
-    """Whether whoever says this, and nothing else, has failed wherever it ends: a fact is untold, and no part of the rest is paid."""
+    """Whether whoever says this, and nothing else, has failed wherever it ends: a fact is untold,
+    and no part of the rest is paid."""
     if verifier.partial or _hears(verifier):
         return False
     try:

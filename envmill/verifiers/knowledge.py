@@ -1,4 +1,5 @@
-"""What an oracle learned: the rows that its last words rest on, as predicates that any other route to the same rows fulfils too.
+"""What an oracle learned: the rows that its last words rest on, as predicates that any other route
+to the same rows fulfils too.
 
 replies ──► rows of the state they tell ──► those that what must be told rests on ──► `seen`: one reply holds the row's key and the value
 """
@@ -61,8 +62,10 @@ def derive_knowledge(
     facts: Sequence[Fact],
     words: KnownWords,
 ) -> list[Predicate]:
-    """Rows that a fact rests on must have been seen. Where no fact rests on a row: those that the last words name, or the request, or
-    all that mattered to the path. Where no reply tells of a row, the last read itself is required: absence shows in nothing else."""
+    """Rows that a fact rests on must have been seen. Where no fact rests on a row: those that the
+    last words name, or the request, or
+    all that mattered to the path. Where no reply tells of a row, the last read itself is required:
+    absence shows in nothing else."""
     looked = [deed for deed in deeds if deed.outcome == "ok" and deed.call.name in reads]
     rows = [
         replace(row, place=place)
@@ -104,7 +107,8 @@ def _find_rests(
         or [pair for pair in held if any(_is_value(other, pair[1]) for other in others)]
     )
     meant = [pair for pair in found if pair[0].key in used or _find_named([pair[0]], request)]
-    # Who has read it once need not read it again elsewhere: later replies may hold the same value by chance.
+    # Who has read it once need not read it again elsewhere: later replies may hold the same value
+    # by chance.
     return meant or [pair for pair in found if pair[0].place == found[0][0].place]
 
 

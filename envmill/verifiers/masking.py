@@ -1,6 +1,8 @@
-"""Which arguments of a read matter when only the read itself can be asked for: the others are masked, so that any like call matches.
+"""Which arguments of a read matter when only the read itself can be asked for: the others are
+masked, so that any like call matches.
 
-left out: what equals its default, pages and orders · texts: the same but for spelling · everything else: as it was
+left out: what equals its default, pages and orders · texts: the same but for spelling · everything
+else: as it was
 """
 
 import re

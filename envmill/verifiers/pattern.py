@@ -5,7 +5,8 @@
     {"$exempt": true}     anything, nothing included
     {"$text": "Saw"}      the same text, but for letter case, white space and ways of writing one character
     {"$near": [9.5, 0.1]} a number not farther off than so much
-    {"$words": ["a", "b"]} one of these texts, but for what `$text` ignores and for punctuation and quotes around it
+    {"$words": ["a", "b"]} one of these texts, but for what `$text` ignores and for punctuation and
+    quotes around it
     {"$filled": true}     a text with at least one letter or digit
 
 They are spelled as objects with one reserved key; a state that uses such a key has no pattern.
@@ -72,7 +73,8 @@ def fits(value: Json, pattern: Json, keys: Keys) -> bool:
 
 
 def _fills(value: Json, hole: Hole, asked: Json, keys: Keys) -> bool:
-    """A hole that is written wrongly is filled by nothing: the reference path then fails, and says by which goal."""
+    """A hole that is written wrongly is filled by nothing: the reference path then fails, and says
+    by which goal."""
     if hole == ANY:
         return name_type(value) == asked
     if hole == ROW:
@@ -102,12 +104,14 @@ def is_same_text(one: str, other: str) -> bool:
 
 
 def settle_words(text: str) -> str:
-    """A text in one spelling: as `is_same_text` compares, without the punctuation and quotes around it."""
+    """A text in one spelling: as `is_same_text` compares, without the punctuation and quotes around
+    it."""
     return " ".join(normalise(text).split()).strip(_AROUND)
 
 
 def is_near(value: Json, wanted: Json, by: Json) -> bool:
-    """As the decimals they are written with: of binary fractions 1.1 is farther from 1.0 than 0.1."""
+    """As the decimals they are written with: of binary fractions 1.1 is farther from 1.0 than
+    0.1."""
     if any(name_type(one) != "number" for one in (value, wanted, by)):
         return False
     return abs(Decimal(str(value)) - Decimal(str(wanted))) <= Decimal(str(by))

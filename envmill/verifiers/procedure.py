@@ -1,7 +1,7 @@
 """Predicates over the deeds of a rollout: what was done on the way, whatever state it led to.
 
-Only calls that ended in `ok` happened. A refusal by a rule counts where a predicate names the refused call, because it tells the rule.
-A predicate is broken with what was found instead, or kept.
+Only calls that ended in `ok` happened. A refusal by a rule counts where a predicate names the
+refused call, because it tells the rule. A predicate is broken with what was found instead, or kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,8 @@ def find_breach(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys
 
 
 def is_meant(pattern: CallPattern, deed: CompletedCall, keys: Keys) -> bool:
-    """Whether a deed is one of the calls a pattern is about. An argument that was left out is no argument."""
+    """Whether a deed is one of the calls a pattern is about. An argument that was left out is no
+    argument."""
     call = deed.call
     if call.actor != pattern.actor or pattern.name not in ("", call.name):
         return False

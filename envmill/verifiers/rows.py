@@ -2,8 +2,8 @@
 
 goals, new rows ──► rows that fit each goal ──► groups that share no row and no reference ──► best assignment of each group
 
-A search over all goals at once tries every way of leaving goals out as soon as one row is missing. A group has few goals, and its
-search ends when no assignment of more rows is possible.
+A search over all goals at once tries every way of leaving goals out as soon as one row is missing.
+A group has few goals, and its search ends when no assignment of more rows is possible.
 """
 
 from collections import Counter
@@ -16,7 +16,8 @@ from schemas.base import Json
 from schemas.scenario import Change, Check
 
 _TRIES = 20_000
-"""Assignments looked at; a few new rows need a handful, and an end made to need more has not earned a pass."""
+"""Assignments looked at; a few new rows need a handful, and an end made to need more has not earned
+a pass."""
 
 Fitting = Mapping[int, Mapping[tuple[str, ...], Change]]
 """Goal → path of each new row that fits it → the row."""
@@ -25,7 +26,8 @@ Fitting = Mapping[int, Mapping[tuple[str, ...], Change]]
 def match_rows(goals: Sequence[Check], added: Sequence[Change], final: Json = None) -> Keys:
     """Goal number → key of its row, as many goals as possible, references between rows included.
 
-    Of rows that are alike, those are told apart that other goals refer to: where these stand is read in the final state.
+    Of rows that are alike, those are told apart that other goals refer to: where these stand is
+    read in the final state.
     """
     fitting = {
         number: _list_fitting(goal, added)
@@ -59,7 +61,8 @@ def _list_fitting(goal: Check, added: Sequence[Change]) -> dict[tuple[str, ...],
 
 
 def _split(fitting: Fitting, named: Mapping[int, frozenset[int]]) -> Iterator[list[int]]:
-    """Goals that a common row fits, or of which one refers to the row of the other, are in one group."""
+    """Goals that a common row fits, or of which one refers to the row of the other, are in one
+    group."""
     groups = {number: [number] for number in fitting}
     first: dict[tuple[str, ...], int] = {}
     for number, rows in fitting.items():
@@ -75,7 +78,8 @@ def _split(fitting: Fitting, named: Mapping[int, frozenset[int]]) -> Iterator[li
 
 @dataclass
 class _Search:
-    """The first of the best assignments of one group: most rows, then most references that name the right row."""
+    """The first of the best assignments of one group: most rows, then most references that name the
+    right row."""
 
     goals: Sequence[Check]
     group: Sequence[int]
@@ -83,7 +87,8 @@ class _Search:
     named: Mapping[int, frozenset[int]]
     """Goal → goals whose rows its pattern names."""
     referred: Mapping[int, Sequence[str]]
-    """Goal → keys in the final state where other goals ask for the key of its row. A goal without a row leaves them open."""
+    """Goal → keys in the final state where other goals ask for the key of its row. A goal without a
+    row leaves them open."""
     left: int
     taken: dict[int, Change] = field(default_factory=dict[int, Change])
     keys: dict[int, str] = field(default_factory=dict[int, str])
@@ -108,7 +113,8 @@ class _Search:
         return max(named[path[-1]] for path in self.fitting[number])
 
     def _assign(self, place: int, linked: int) -> bool:
-        """Whether the search is over. At most `linked` references name the right row, with what is taken so far."""
+        """Whether the search is over. At most `linked` references name the right row, with what is
+        taken so far."""
         self.left -= 1
         if place == len(self.group):
             if (len(self.keys), linked) > self.score:

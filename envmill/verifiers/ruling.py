@@ -1,4 +1,5 @@
-"""The ruling: what a model says of an end that the verifier passed. It lowers what is paid, within a cap, and never raises it.
+"""The ruling: what a model says of an end that the verifier passed. It lowers what is paid, within
+a cap, and never raises it.
 
 verifier ─► fail, error ────────────────────────────────────────► as it is, and nobody is asked
         └─► pass ─► request, calls, changes, words ─► judge ─┬─► complete ────────────────────────► as it is
@@ -27,10 +28,12 @@ PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "ruling.md", RulingInpu
 
 COMPONENT = "judge"
 CAP = 0.3
-"""Share of a reward that a judge may take: it is let in while it misjudges at most a quarter of right ends, so that a right end loses
-less than a tenth on average; and one it rules against earns 0.7, beyond what any attack may."""
+"""Share of a reward that a judge may take: it is let in while it misjudges at most a quarter of
+right ends, so that a right end loses less than a tenth on average; and one it rules against earns
+0.7, beyond what any attack may."""
 _LONGEST = 2000
-"""Characters of an answer that it is shown: a search of a large table says no more in its hundredth row."""
+"""Characters of an answer that it is shown: a search of a large table says no more in its hundredth
+row."""
 _NO_RULING = ("unreadable", "unreached")
 
 

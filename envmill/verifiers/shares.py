@@ -1,4 +1,5 @@
-"""Shares: how the calls of a rollout compare with the reference path, step by step. They decide nothing; a trainer may weigh them.
+"""Shares: how the calls of a rollout compare with the reference path, step by step. They decide
+nothing; a trainer may weigh them.
 
 paid = max(0, (trace + state) / 2 - length - format)
 """
@@ -86,7 +87,8 @@ def list_free(tool: Tool, environment: Environment, verifier: Verifier) -> Itera
 
 
 def count_matched(wanted: Sequence[CallPattern], deeds: Sequence[CompletedCall]) -> int:
-    """How many find a call of their own, the narrowest first. A call that was refused did not happen."""
+    """How many find a call of their own, the narrowest first. A call that was refused did not
+    happen."""
     free = [deed for deed in deeds if deed.outcome == "ok"]
     matched = 0
     for pattern in sorted(wanted, key=lambda one: -len(one.arguments)):

@@ -1,4 +1,5 @@
-"""A verifier for an end state of tables: what the oracle changed, each column asked for by its policy.
+"""A verifier for an end state of tables: what the oracle changed, each column asked for by its
+policy.
 
 row of a key that is given on the way ──► present: one row like it, whatever its key; references to it follow
 row of a key that is known            ──► equals / absent, and the row joins the frame
@@ -44,7 +45,8 @@ def derive_typed(
     elsewhere: Sequence[Change],
     met: Met = NOTHING_MET,
 ) -> Verifier:
-    """Checks for one oracle that ran twice; BuildError when its runs cannot be laid beside each other."""
+    """Checks for one oracle that ran twice; BuildError when its runs cannot be laid beside each
+    other."""
     layout = Layout.of(tables)
     for change in (*changes, *elsewhere):
         layout.check(change)
@@ -73,7 +75,8 @@ def derive_typed(
 
 @dataclass(frozen=True)
 class NewRows:
-    """New rows by table and key, in the oracle's run and in its twin: each the number of its goal."""
+    """New rows by table and key, in the oracle's run and in its twin: each the number of its
+    goal."""
 
     ours: Mapping[tuple[str, str], int]
     theirs: Mapping[tuple[str, str], int]

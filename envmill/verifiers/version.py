@@ -1,4 +1,5 @@
-"""The version of the code that judges: a hash over its files. Rewards of two versions are not compared with each other.
+"""The version of the code that judges: a hash over its files. Rewards of two versions are not
+compared with each other.
 
 roots ──imports, followed──► files of ours ──hash──► version
 """
@@ -17,12 +18,14 @@ _APART = ("envmill",)
 _BESIDE = ("envmill.verifiers.court", "envmill.verifiers.ruling")
 """They judge, too; what they import runs programs and asks models."""
 _JUDGING = ("envmill/verifiers/", "envmill/language/")
-"""Records' shapes are left out: a verifier's content has a hash of its own, and a new field of another table changes no verdict."""
+"""Records' shapes are left out: a verifier's content has a hash of its own, and a new field of
+another table changes no verdict."""
 
 
 @cache
 def find_verifier_version() -> str:
-    """Of the code that runs here. It hashes bytes, so that a changed comment is another version, too."""
+    """Of the code that runs here. It hashes bytes, so that a changed comment is another version,
+    too."""
     files = {*follow_imports(_ROOTS), *(path for name in _BESIDE if (path := _locate(name)))}
     named = {str(path.relative_to(ROOT)): path for path in files}
     return hash_files(
@@ -39,7 +42,8 @@ def hash_files(files: dict[str, bytes]) -> str:
 
 
 def follow_imports(roots: Sequence[str], apart: Sequence[str] = _APART) -> list[Path]:
-    """Our files that some modules need; the runtime, and modules that are set apart, are not entered."""
+    """Our files that some modules need; the runtime, and modules that are set apart, are not
+    entered."""
     found: dict[str, Path] = {}
     waiting = [*roots]
     while waiting:

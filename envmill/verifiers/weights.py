@@ -1,4 +1,5 @@
-"""What each goal and fact is worth: shares of one, none over a quarter where there are four or more."""
+"""What each goal and fact is worth: shares of one, none over a quarter where there are four or
+more."""
 
 from collections.abc import Sequence
 
@@ -8,7 +9,8 @@ MOST = 0.25
 
 
 def cap_weights(weights: Sequence[float]) -> list[float]:
-    """Shares in the proportions asked for, as far as the cap lets them; what is cut off goes to the others."""
+    """Shares in the proportions asked for, as far as the cap lets them; what is cut off goes to the
+    others."""
     total = sum(weights)
     shares = [weight / total for weight in weights]
     if len(shares) < 4:

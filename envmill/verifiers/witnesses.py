@@ -1,4 +1,5 @@
-"""Records that a refusal rests on: a rule that counts them asks how many there are, and nobody asks for their texts.
+"""Records that a refusal rests on: a rule that counts them asks how many there are, and nobody asks
+for their texts.
 
 two facts, each the text of a ticket ─┬─► one fact: "two … tickets", or all of their texts
 a rule says "at most 2 … tickets" ────┘
@@ -23,7 +24,8 @@ _WORDS = {2: "two", 3: "three"}
 
 
 def count_witnesses(draft: Draft, environment: Environment) -> list[Fact]:
-    """What has to be told, with texts of records that a rule counts put together; as it was where no rule counts them."""
+    """What has to be told, with texts of records that a rule counts put together; as it was where
+    no rule counts them."""
     if draft.polarity != "refuse":
         return draft.tell
     told = [fact for fact in draft.tell if fact.kind == "text" and not fact.also]

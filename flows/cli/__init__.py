@@ -1,8 +1,10 @@
 """`envmill`: the command line. One file per group of commands, one table of them all.
 
-Modules named here are light; what is heavy they import when a command runs, so that `--help` stays quick.
+Modules named here are light; what is heavy they import when a command runs, so that `--help` stays
+quick.
 """
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Container
@@ -97,16 +99,19 @@ EXIT_CODES: dict[type[EnvMillError], int] = {SettingsError: 2, NoServer: 3, Refu
 """Any other error exits with 1."""
 
 EPILOG = (
-    "Exit codes: 0 done; 1 failed; 2 wrong usage, setting or question; 3 no server; 4 a question refused by the lock or a limit; "
+    "Exit codes: 0 done; 1 failed; 2 wrong usage, setting or question; 3 no server; 4 a question "
+    "refused by the lock or a limit; "
     "130 interrupted."
 )
 
 
 def make_app(words: Container[str] | None = None) -> typer.Typer:
-    """The program. Given the words of a command line, only the commands among them get the options that are loaded from records."""
+    """The program. Given the words of a command line, only the commands among them get the options
+    that are loaded from records."""
     app = typer.Typer(
         name="envmill",
-        help="A data factory that manufactures executable, verified environments for training LLM agents.",
+        help="A data factory that manufactures executable, verified environments for training LLM "
+        "agents.",
         epilog=EPILOG,
         no_args_is_help=True,
         add_completion=False,
@@ -114,8 +119,14 @@ def make_app(words: Container[str] | None = None) -> typer.Typer:
     )
     app.callback()(_read_settings)
     for command in COMMANDS:
-        app.command()(complete(command, words))
+        app.command(help=_unwrap(command.__doc__ or ""))(complete(command, words))
     return app
+
+
+def _unwrap(docstring: str) -> str:
+    """The paragraphs of a docstring, a line each."""
+    paragraphs = inspect.cleandoc(docstring).split("\n\n")
+    return "\n\n".join(" ".join(one.split()) for one in paragraphs)
 
 
 def _read_settings(

@@ -1,4 +1,5 @@
-"""`audit`: every gate over an environment or scenario, from the lake or out of a bundle folder that anybody wrote."""
+"""`audit`: every gate over an environment or scenario, from the lake or out of a bundle folder that
+anybody wrote."""
 
 import asyncio
 from collections.abc import Sequence
@@ -36,9 +37,11 @@ def audit(
         bool, typer.Option("--json", help="The dossier with all evidence, as JSON.")
     ] = False,
 ) -> None:
-    """Run every gate and print what each saw, without stopping at the first drop. Nothing is written.
+    """Run every gate and print what each saw, without stopping at the first drop. Nothing is
+    written.
 
-    Exits with 0 when nothing was dropped, 1 when something was, 2 for bad input, 3 when a gate could not do its work.
+    Exits with 0 when nothing was dropped, 1 when something was, 2 for bad input, 3 when a gate
+    could not do its work.
     """
     entries = asyncio.run(_audit(context.obj, what, run, seed))
     _print_json(entries) if json else _print(entries)

@@ -1,4 +1,5 @@
-"""`base`: the root file system that terminal environments begin with, made on this machine or taken from a registry."""
+"""`base`: the root file system that terminal environments begin with, made on this machine or taken
+from a registry."""
 
 from typing import Annotated
 
@@ -21,9 +22,11 @@ def base(
         bool, typer.Option("--again", help="Also where there is one: packages get newer.")
     ] = False,
 ) -> None:
-    """Make the base image of terminal environments: Debian with the packages of data/seeds/base/packages.txt, by debootstrap, as root.
+    """Make the base image of terminal environments: Debian with the packages of
+    data/seeds/base/packages.txt, by debootstrap, as root.
 
-    It takes a minute or two and needs Debian's archive only. Kept as one tarball with its digest under data/images, or ENVMILL_IMAGES.
+    It takes a minute or two and needs Debian's archive only. Kept as one tarball with its digest
+    under data/images, or ENVMILL_IMAGES.
     """
     from envmill.errors import SandboxError
     from envmill.sandbox.containers.fetch import fetch_base

@@ -1,4 +1,5 @@
-"""The last resort against a question: one SQL function heeds neither interrupts nor DuckDB's own memory limit."""
+"""The last resort against a question: one SQL function heeds neither interrupts nor DuckDB's own
+memory limit."""
 
 import os
 import resource

@@ -93,7 +93,8 @@ def _describe_table(name: str) -> Iterator[tuple[str, ...]]:
 STAMP_MEANINGS = {
     "run": "Run that wrote the row; with `id` the key of every table.",
     "step": "Step that wrote it.",
-    "fingerprint": "What the step's outcome depends on, hashed: rows of another fingerprint are another config's work.",
+    "fingerprint": "What the step's outcome depends on, hashed: rows of another fingerprint are another "
+    "config's work.",
     "bucket": "Batch of the step.",
     "try_number": "Attempt at the batch; of a row written twice the latest counts.",
     "code_version": "Version of EnvMill.",

@@ -18,23 +18,32 @@ if TYPE_CHECKING:
 
 QUESTIONS = {
     "Where did candidates die, and why?": (
-        "select lap, stage, outcome, reason, sum(subjects) as subjects from failures where run = $run group by all "
+        "select lap, stage, outcome, reason, sum(subjects) as subjects from failures where run = "
+        "$run group by all "
         "order by subjects desc, lap, stage, reason"
     ),
-    "Which share of attempts passes, by policy? (The author is offline: this shows plumbing, never difficulty.)": (
+    "Which share of attempts passes, by policy? (The author is offline: this shows plumbing, "
+    "never difficulty.)": (
         "select policy, form, sum(attempts) as attempts, sum(passed) as passed, "
-        "round(sum(passed) / (sum(attempts) - sum(errors)), 2) as rate from pass_rate where run = $run group by all order by all"
+        "round(sum(passed) / (sum(attempts) - sum(errors)), 2) as rate from pass_rate where run = "
+        "$run group by all order by all"
     ),
     "Which scenarios would teach the policy that probed them most?": (
-        "select name as environment, scenario, attempts, passes, round(trainable, 2) as trainable from trainability "
-        "join environments using (run) where run = $run and environments.id = environment and policy = 'careless' "
+        "select name as environment, scenario, attempts, passes, round(trainable, 2) as trainable "
+        "from trainability "
+        "join environments using (run) where run = $run and environments.id = environment and "
+        "policy = 'careless' "
         "order by trainable desc, scenario limit 5"
     ),
 }
 """What the demo asks the lake about its own run."""
-_PLACES = "select exporter, count(*), sum(rows), list(files) from bundles where run = ? group by exporter order by exporter"
+_PLACES = (
+    "select exporter, count(*), sum(rows), list(files) from bundles where run = ? group by "
+    "exporter order by exporter"
+)
 SIZE = {"environments": 24, "scenarios": 4, "attempts": 8, "search": 200}
-"""What it makes unless asked for less; the search attacker tries half of what a run gives it, since nobody trains on a demo."""
+"""What it makes unless asked for less; the search attacker tries half of what a run gives it, since
+nobody trains on a demo."""
 
 
 def demo(

@@ -40,7 +40,8 @@ Result: TypeAlias = dict[str, Json]
 """What a line came to: `{"ok": bool, …}`."""
 
 HELP = {
-    "TOOL name=value …": "call a tool as the agent; values are JSON, or text as it stands; `TOOL {…}` takes one JSON object",
+    "TOOL name=value …": "call a tool as the agent; values are JSON, or text as it stands; `TOOL {…}` takes one "
+    "JSON object",
     "as ACTOR TOOL …": "call it as somebody else",
     "say TEXT": "say something to the scenario's user, who answers and does what they are asked to",
     "call TOOL …": "the same for a tool that bears the name of a command",
@@ -148,7 +149,8 @@ class PlayDesk:
         return [change.model_dump() for change in diff_states(before, look.state)], look.state
 
     async def _follow(self) -> Result:
-        """What a step changed. Where a look takes long it is taken only when asked for, and nothing is said."""
+        """What a step changed. Where a look takes long it is taken only when asked for, and nothing
+        is said."""
         if not self._kind.looks_freely:
             return {}
         changes, self._before = await self._compare(self._before)

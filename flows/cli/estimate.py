@@ -17,13 +17,17 @@ COLUMNS = ("step", "prompt", "role", "model", "calls", "tokens_in", "tokens_out"
 
 
 def estimate(context: typer.Context, **settings: Any) -> None:
-    """Estimate the model calls, tokens and money of a run before it starts. It takes the same settings as `envmill run`.
+    """Estimate the model calls, tokens and money of a run before it starts. It takes the same
+    settings as `envmill run`.
 
-    The estimate rests on finished runs of the recipe and on the prompts of the first step as they would be sent.
+    The estimate rests on finished runs of the recipe and on the prompts of the first step as they
+    would be sent.
 
-    With a corpus, every text of it is counted. Where models act, their past attempts are counted, or else those of scripted policies.
+    With a corpus, every text of it is counted. Where models act, their past attempts are counted,
+    or else those of scripted policies.
 
-    The server counts the input tokens of known prompts where it can, which is free. Others become exact once the model was asked.
+    The server counts the input tokens of known prompts where it can, which is free. Others become
+    exact once the model was asked.
     A finished offline run of the recipe tells how many calls there are and how long they are.
     """
     from flows.cli.order import make_config
@@ -61,4 +65,7 @@ def _sum_up(found: "Sequence[Forecast]", recipe: str, prices: Path) -> Iterator[
     for unpriced in sorted({one.model for one in found if not one.priced}):
         yield f"No price of {unpriced}: enter it in {prices}, with where and when it was read."
     if len({one.step for one in found}) < 2:
-        yield f"No finished run of {recipe} yet: what later steps take is unknown. An offline run of it tells."
+        yield (
+            f"No finished run of {recipe} yet: what later steps take is unknown. An offline run "
+            "of it tells."
+        )

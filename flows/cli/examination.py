@@ -96,7 +96,8 @@ def _check_lake(home: Home) -> CheckResult:
 
 
 def _check_rollups(home: Home) -> CheckResult:
-    """A release that changes a view's SQL leaves every rollup behind: answers stay right, and take longer."""
+    """A release that changes a view's SQL leaves every rollup behind: answers stay right, and take
+    longer."""
     from envmill.lake.lake import Lake
     from envmill.lake.rollup import find_stale
     from envmill.lake.views import VIEWS
@@ -168,7 +169,8 @@ def _check_journals(home: Home) -> CheckResult:
 
 
 def _check_jail(home: Home) -> CheckResult:
-    """What confines generated code here, what it costs to call it, and what the machine could give besides."""
+    """What confines generated code here, what it costs to call it, and what the machine could give
+    besides."""
     from envmill.runtime.jail.layers import KERNEL_LAYERS, LAYERS
 
     layers, seconds = asyncio.run(_try_jail(home))
@@ -185,7 +187,8 @@ def _check_jail(home: Home) -> CheckResult:
 
 
 def _check_containers(home: Home) -> CheckResult:
-    """Which engines can hold terminal environments here, and what each one lacks. Nothing else needs them."""
+    """Which engines can hold terminal environments here, and what each one lacks. Nothing else
+    needs them."""
     from envmill.sandbox.containers import examine as examine_engines
 
     found = asyncio.run(examine_engines(home.settings))

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from schemas.rollout import Bundle
 
 ASKED = "_asked"
-"""Folder of exports that were asked for by hand, beside those of the runs; no run bears such an id."""
+"""Folder of exports that were asked for by hand, beside those of the runs; no run bears such an
+id."""
 
 
 def export(
@@ -87,7 +88,8 @@ def export(
         Path | None, typer.Option(help="Folder to make; one named after the content when left out.")
     ] = None,
 ) -> None:
-    """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes, and what stays at home is told."""
+    """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes,
+    and what stays at home is told."""
     from envmill.pipeline.exporting import choose, pack
 
     asked = {
@@ -149,7 +151,10 @@ def find_runs(home: Home, runs: "Sequence[str]") -> list[str]:
 
 def describe_nothing(runs: "Sequence[str]", options: "ExportOptions") -> str:
     forms = ", ".join([*options.exporters, *options.consumers])
-    return f"{', '.join(runs)} kept nothing of split {', '.join(options.splits)} that {forms} can be made of."
+    return (
+        f"{', '.join(runs)} kept nothing of split {', '.join(options.splits)} that {forms} can "
+        "be made of."
+    )
 
 
 def print_aside(text: str) -> None:

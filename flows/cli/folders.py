@@ -1,4 +1,5 @@
-"""Folders that are given to a command: compared with their SHA256SUMS before anything else; a line tells where there is none."""
+"""Folders that are given to a command: compared with their SHA256SUMS before anything else; a line
+tells where there is none."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

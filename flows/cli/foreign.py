@@ -28,7 +28,8 @@ def import_(
         typer.Argument(help="Folder to make: one bundle folder per environment, and import.json."),
     ],
 ) -> None:
-    """Turn what another system released into bundle folders that `audit` reads. What cannot be mapped is listed with its reason.
+    """Turn what another system released into bundle folders that `audit` reads. What cannot be
+    mapped is listed with its reason.
 
     Exits with 1 when nothing could be mapped.
     """

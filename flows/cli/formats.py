@@ -17,7 +17,8 @@ from flows.cli.table import show
 from flows.cli.telling import make_plain
 
 _FORMULA = re.compile(r"[\s\x00-\x1f\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-]|[\t\r\n]")
-"""What spreadsheets take for the beginning of a formula; some know wide signs, too, and some drop the space before it."""
+"""What spreadsheets take for the beginning of a formula; some know wide signs, too, and some drop
+the space before it."""
 MOST_TEXT = 64 * 2**20
 """Characters of a table: more is not for eyes."""
 
@@ -50,7 +51,8 @@ def print_json(answer: QueryResult, limit: int) -> None:
 
 
 def print_csv(answer: QueryResult, limit: int) -> None:
-    """With a header; a null is an empty field. What a spreadsheet would take for a formula stands behind an apostrophe."""
+    """With a header; a null is an empty field. What a spreadsheet would take for a formula stands
+    behind an apostrophe."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     quoted = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(map(_defuse, answer.columns))

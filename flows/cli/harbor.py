@@ -1,4 +1,5 @@
-"""`validate` and `grade`: Harbor folders, whoever wrote them, held to the format and graded for real."""
+"""`validate` and `grade`: Harbor folders, whoever wrote them, held to the format and graded for
+real."""
 
 import asyncio
 from pathlib import Path
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 def validate(
     folders: Annotated[list[Path], typer.Argument(help="Harbor folders, or tarballs of them.")],
 ) -> None:
-    """Hold Harbor folders to the format. Stricter than Harbor, which passes over keys it does not know; exits with 1 when one is wrong."""
+    """Hold Harbor folders to the format. Stricter than Harbor, which passes over keys it does not
+    know; exits with 1 when one is wrong."""
     from envmill.errors import SettingsError
     from envmill.interop.harbor.tree import read_tree
     from envmill.interop.harbor.validating import find_faults
@@ -44,7 +46,8 @@ def grade(
         str, typer.Option(help="box or docker; the first that works when left out.")
     ] = "",
 ) -> None:
-    """Grade a Harbor folder in a container: nothing done, or its solution. Exits with 1 where there is no reward, which is never a 0."""
+    """Grade a Harbor folder in a container: nothing done, or its solution. Exits with 1 where there
+    is no reward, which is never a 0."""
     found = asyncio.run(_grade(context.obj, folder, solution, engine))
     print_text("no reward" if found.reward is None else f"reward {found.reward:g}")
     if found.reward is None:

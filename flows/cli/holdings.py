@@ -1,4 +1,5 @@
-"""Records of the lake as the command line hands them to the engine: an environment with its scenarios, a rollout with both."""
+"""Records of the lake as the command line hands them to the engine: an environment with its
+scenarios, a rollout with both."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -85,7 +86,8 @@ def keep_verdicts(home: Home, run: str, judged: Sequence[Rescored]) -> None:
 
 
 def open_playable(home: Home, name: str, run: str) -> tuple[Playable, str]:
-    """What an id, a file, a bundle folder or a folder below its `scenarios` names, and the scenario that was meant, or an empty text."""
+    """What an id, a file, a bundle folder or a folder below its `scenarios` names, and the scenario
+    that was meant, or an empty text."""
     from envmill.front.holdings import find_playable
 
     folder = Path(name).resolve()

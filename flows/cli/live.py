@@ -1,4 +1,5 @@
-"""A run followed on a terminal: below what happens, a table of what each step has done and how long it will take; elsewhere plain lines."""
+"""A run followed on a terminal: below what happens, a table of what each step has done and how long
+it will take; elsewhere plain lines."""
 
 import sys
 import time
@@ -19,7 +20,10 @@ from flows.local.home import Home
 
 _LOOK = 2.0
 """Seconds between two questions to the lake."""
-_FUNNEL = "select lap || '-' || stage as step, entered, kept, dropped, error, made, tokens, cost from funnel where run = ?"
+_FUNNEL = (
+    "select lap || '-' || stage as step, entered, kept, dropped, error, made, tokens, cost from "
+    "funnel where run = ?"
+)
 _CONFIG = "select config ->> 'environments', config ->> 'scenarios' from runs where run = ?"
 _ROUNDS = (
     "select run from runs where run = ? or starts_with(run, ? || '-r') order by length(run), run"

@@ -1,4 +1,5 @@
-"""`lock`, `rebuild` and `diff`: an export pinned in one file, written again to the same bytes, and compared with another one."""
+"""`lock`, `rebuild` and `diff`: an export pinned in one file, written again to the same bytes, and
+compared with another one."""
 
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +60,8 @@ def lock(
         ),
     ] = None,
 ) -> None:
-    """Write a lock: one file with all that decides an export's bytes, and the SHA-256 of each file that it would write.
+    """Write a lock: one file with all that decides an export's bytes, and the SHA-256 of each file
+    that it would write.
 
     `envmill rebuild` writes the same bytes from it. Nothing is exported here.
     """
@@ -135,7 +137,8 @@ def diff(
     before: Annotated[Path, typer.Argument(help="A lock.")],
     after: Annotated[Path, typer.Argument(help="The lock to compare it with.")],
 ) -> None:
-    """Say how two locks differ: scenarios that came, went or have another verifier, and what made the difference.
+    """Say how two locks differ: scenarios that came, went or have another verifier, and what made
+    the difference.
 
     Exits with 1 when they differ.
     """

@@ -23,7 +23,8 @@ def mcp(
     env: Annotated[
         str,
         typer.Argument(
-            help="Environment or scenario: an id or the beginning of one, a bundle folder, or a .json file from `envmill show`."
+            help="Environment or scenario: an id or the beginning of one, a bundle folder, or a "
+            ".json file from `envmill show`."
         ),
     ],
     scenario: Annotated[
@@ -81,9 +82,11 @@ def mcp(
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="The verdict as one JSON object.")] = False,
 ) -> None:
-    """Serve an environment's tools to an MCP client: over standard input and output, or over HTTP with a session for each client.
+    """Serve an environment's tools to an MCP client: over standard input and output, or over HTTP
+    with a session for each client.
 
-    The client has no way to a verdict. What it did is recorded with --record, and scored afterwards with --score.
+    The client has no way to a verdict. What it did is recorded with --record, and scored afterwards
+    with --score.
     """
     found = _find(context.obj, env, scenario, run)
     if score is None:

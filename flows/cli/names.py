@@ -1,4 +1,5 @@
-"""`names`: how the pool of themes that models named grew, run by run, and where it repeats itself."""
+"""`names`: how the pool of themes that models named grew, run by run, and where it repeats
+itself."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,8 @@ _NAMED = """
                row_number() over (partition by seeds.recipe order by started, seeds.run, seeds.source, seeds.id) as number
         from seeds join runs using (run) where seeds.source <> '' and (? = '' or seeds.recipe = ?)),
     placed as (select *, row_number() over (partition by recipe, theme order by number) = 1 as is_new from named)"""
-"""Themes in the order of their runs; within a run in an order of chance. Those that came with the factory are not named by anybody."""
+"""Themes in the order of their runs; within a run in an order of chance. Those that came with the
+factory are not named by anybody."""
 NIGHTS = f"""{_NAMED},
     nights as (
         select recipe, run, min(started) as started, count(*) as names, count(*) filter (is_new) as new, min(number) as place,
@@ -36,7 +38,8 @@ def names(
         ),
     ] = None,
 ) -> None:
-    """Themes that models named or that were mined, run by run: how many, how many of them new in the lake, and fields of work."""
+    """Themes that models named or that were mined, run by run: how many, how many of them new in
+    the lake, and fields of work."""
     from envmill.report.curve import render_curve
     from flows.cli.question import ask
     from flows.cli.table import show

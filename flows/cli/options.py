@@ -1,4 +1,5 @@
-"""Options of a command that are the fields of `RunConfig`: name, type, bounds, default and help are read from the field.
+"""Options of a command that are the fields of `RunConfig`: name, type, bounds, default and help are
+read from the field.
 
 def run(context, …, **settings) ─► complete ─► def run(context, *, environments, target, …)
 """
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 WITHHELD = ("run", "first")
-"""Fields without an option: `--resume` names a run to go on with, and rounds count their own seeds."""
+"""Fields without an option: `--resume` names a run to go on with, and rounds count their own
+seeds."""
 _SPELLED = {"with_tier": "--with"}
 """Options that are not spelled as their field is named."""
 
@@ -100,7 +102,8 @@ def _render_bounds(metadata: list[Any]) -> str:
 
 
 def _find_type(annotation: Any) -> type:
-    """Numbers and switches are read by the command line; everything else is text, which the record reads."""
+    """Numbers and switches are read by the command line; everything else is text, which the record
+    reads."""
     kinds = [one for one in _list_alternatives(annotation) if one in (int, float, bool)]
     return kinds[0] if kinds else str
 

@@ -27,7 +27,8 @@ _RENEWED = ("budget", "budget_tokens")
 """What a run may be given anew while it goes on."""
 
 
-_ENDING = 60.0  # seconds; the worker looks for runs to cancel every few, and the run's process has some to end in
+# seconds; the worker looks for runs to cancel every few, and the run's process has some to end in
+_ENDING = 60.0
 
 
 def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunConfig:
@@ -60,7 +61,8 @@ def make_config(given: dict[str, Any], resume: str | None, home: Home) -> RunCon
 
 
 def _read_origin(run: str, home: Home) -> dict[str, Any]:
-    """Recipe and number of the run that environments come from: what writes their scenarios is what wrote them."""
+    """Recipe and number of the run that environments come from: what writes their scenarios is what
+    wrote them."""
     stored = Lake(home.settings.lake).find_fixed(run, "config") or {}
     return {name: stored[name] for name in ("recipe", "seed") if stored.get(name) is not None}
 
@@ -92,7 +94,10 @@ def _explain(problem: Any) -> str:
     name = ".".join(map(str, problem["loc"]))
     if problem["type"] == "literal_error":
         return f"Unknown {name} {problem['input']!r}. Known: {problem['ctx']['expected']}."
-    return f"{render_option(name)} is {problem['input']!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}."
+    return (
+        f"{render_option(name)} is {problem['input']!r}: "
+        f"{problem['msg'][0].lower()}{problem['msg'][1:]}."
+    )
 
 
 @dataclass(frozen=True)

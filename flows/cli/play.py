@@ -34,9 +34,11 @@ def play(
         bool, typer.Option("--json", help="One JSON object per line of input.")
     ] = False,
 ) -> None:
-    """Play an environment by hand: call tools as any actor, see what changed, undo, let time pass, score a scenario.
+    """Play an environment by hand: call tools as any actor, see what changed, undo, let time pass,
+    score a scenario.
 
-    Lines come from the terminal or from standard input; `help` lists what can be said. Exits with 1 when it could not begin, or a line
+    Lines come from the terminal or from standard input; `help` lists what can be said. Exits with 1
+    when it could not begin, or a line
     was not understood.
     """
     if not asyncio.run(_play(context.obj, env, state, seed, run, json)):
@@ -48,7 +50,8 @@ def replay(
     rollout: Annotated[str, typer.Argument(help="Id of a rollout, or the beginning of one.")],
     run: Run = "",
 ) -> None:
-    """Play a stored rollout again in a fresh session: identical, or the first difference (and exit code 1)."""
+    """Play a stored rollout again in a fresh session: identical, or the first difference (and exit
+    code 1)."""
     if difference := asyncio.run(_replay(context.obj, rollout, run)):
         print_text(f"different: {difference}")
         raise typer.Exit(1)
@@ -91,7 +94,8 @@ async def _replay(home: Home, rollout: str, run: str) -> Any:
         difference = await replay_rollout(found, scenario, environment, sandbox)
     if difference is None:
         print_text(
-            f"identical: {len(list(read_moves(found.transcript)))} moves of {found.id}, final state {found.final_state_hash or 'unknown'}"
+            f"identical: {len(list(read_moves(found.transcript)))} moves of {found.id}, final "
+            f"state {found.final_state_hash or 'unknown'}"
         )
     return difference
 

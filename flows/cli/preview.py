@@ -1,4 +1,5 @@
-"""A preview: a few environments made to the end of their gates, shown whole, before a run is paid for."""
+"""A preview: a few environments made to the end of their gates, shown whole, before a run is paid
+for."""
 
 import asyncio
 import json
@@ -25,7 +26,8 @@ _CROWDED = "over_quota"
 
 
 def make_preview(home: Home, config: RunConfig, count: int) -> RunConfig:
-    """Make and show them; the config of the whole run, which asks nothing again that the preview was answered."""
+    """Make and show them; the config of the whole run, which asks nothing again that the preview
+    was answered."""
     if config.run or config.corpus:
         raise SettingsError(
             "-n previews a new run of the recipe's own themes. Leave out --resume and --corpus."
@@ -67,14 +69,20 @@ def describe(lake: Lake, run: str) -> Iterator[str]:
         )
     for row in exits.values():
         if row.outcome != "kept" and row.stage in ("generate", "build") and row.reason != _CROWDED:
-            yield f"\n{row.subject} ({row.theme}) ended at {row.stage}: {row.outcome}, {row.reason}, {row.detail}"
+            yield (
+                f"\n{row.subject} ({row.theme}) ended at {row.stage}: {row.outcome}, "
+                f"{row.reason}, {row.detail}"
+            )
 
 
 def describe_environment(
     environment: Environment, tests: list[Test], verdict: str
 ) -> Iterator[str]:
     """Everything a reader judges it by."""
-    yield f"\n{'═' * 100}\n{environment.name} ({environment.kind}, {environment.brief.theme}), {environment.id}\ngates: {verdict}\n"
+    yield (
+        f"\n{'═' * 100}\n{environment.name} ({environment.kind}, {environment.brief.theme}), "
+        f"{environment.id}\ngates: {verdict}\n"
+    )
     yield environment.summary
     yield from kind_of(environment).describe(environment)
     for number, rule in enumerate(environment.rules, 1):
@@ -83,9 +91,15 @@ def describe_environment(
         yield f"\npolicy document\n{environment.policy_document}"
     yield f"\n{len(environment.tools)} tools"
     for tool in environment.tools:
-        yield f"  {tool.name} ({tool.effect}): {tool.description}\n    {json.dumps(tool.parameters, ensure_ascii=False)}"
+        yield (
+            f"  {tool.name} ({tool.effect}): {tool.description}\n    "
+            f"{json.dumps(tool.parameters, ensure_ascii=False)}"
+        )
     for path, text in environment.files.items():
         yield f"\n{path}\n{text}"
     yield f"\n{len(tests)} tests"
     for test in tests:
-        yield f"  {test.call.name} {json.dumps(test.call.arguments, ensure_ascii=False)} → {test.expect}"
+        yield (
+            f"  {test.call.name} {json.dumps(test.call.arguments, ensure_ascii=False)} → "
+            f"{test.expect}"
+        )

@@ -1,4 +1,5 @@
-"""What commands print. Texts of models and people are shown and never obeyed: what would steer a terminal is spelled out."""
+"""What commands print. Texts of models and people are shown and never obeyed: what would steer a
+terminal is spelled out."""
 
 import json
 

@@ -10,7 +10,9 @@ from flows.local.api import Api
 from flows.local.runs import AWAITING
 
 FINAL = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
-RECORDING = 1.3  # seconds until the server has written down the last task runs of a run that is over: it does so every second
+# seconds until the server has written down the last task runs of a run that is over: it does so
+# every second
+RECORDING = 1.3
 SILENCE = 90.0  # seconds after which a run that waits deserves a hint
 
 

@@ -46,7 +46,8 @@ def prompt(
 
 
 def collect_prompts() -> "dict[str, tuple[str, Prompt]]":
-    """`recipe/name`, or `all/name` where every recipe asks it → the first step that asks it, and the prompt."""
+    """`recipe/name`, or `all/name` where every recipe asks it → the first step that asks it, and
+    the prompt."""
     from envmill.pipeline.line import STEPS
     from envmill.recipes import RECIPES
     from envmill.recipes.drafting.themes import read_themes
@@ -76,7 +77,8 @@ def _pick(prompts: "dict[str, tuple[str, Prompt]]", name: str) -> "Prompt":
 
 
 def _fill(prompt: "Prompt", wire: str) -> str:
-    """The text is what an account asks with; a vendor's body holds nothing else but the model's name, shown as `MODEL`."""
+    """The text is what an account asks with; a vendor's body holds nothing else but the model's
+    name, shown as `MODEL`."""
     import json
 
     from envmill.models.anthropic import Messages

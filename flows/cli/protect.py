@@ -37,9 +37,11 @@ def protect(
     licence: Annotated[str, typer.Option(help="Licence of the benchmark.")] = "",
     address: Annotated[str, typer.Option(help="Where the benchmark is published.")] = "",
 ) -> None:
-    """Make a sketch of a benchmark: salted hashes that gate F3 compares texts with. The file holds no text of the benchmark.
+    """Make a sketch of a benchmark: salted hashes that gate F3 compares texts with. The file holds
+    no text of the benchmark.
 
-    Measures which share of planted copies the sketch finds, since nobody can measure that later. The same files make the same sketch.
+    Measures which share of planted copies the sketch finds, since nobody can measure that later.
+    The same files make the same sketch.
     """
     from envmill.errors import SettingsError
     from envmill.gates.protected_texts import make_sketch

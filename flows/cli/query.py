@@ -11,7 +11,10 @@ Run = Annotated[
     str | None, typer.Argument(help="Run id, or the beginning of one; the latest when left out.")
 ]
 
-FAILURES = "select lap, stage, outcome, reason, gate, subjects, example_subject, example from failures where run = ?"
+FAILURES = (
+    "select lap, stage, outcome, reason, gate, subjects, example_subject, example from failures "
+    "where run = ?"
+)
 
 _SPENT = """sum(calls)::bigint as calls, sum(reused)::bigint as reused, sum(unusable)::bigint as unusable,
              sum(unanswered)::bigint as unanswered, sum(tokens_in)::bigint as tokens_in, sum(tokens_cached)::bigint as tokens_cached,
@@ -47,7 +50,8 @@ _EACH = """
            case when count(cost) = count(*) then sum(cost / greatest(shared_by, 1)) end as cost, sum(unpriced)::bigint as unpriced,
            round(sum(seconds / greatest(shared_by, 1)), 2) as seconds
     from kept join steps using (subject) group by all order by item, tokens desc, id"""
-"""What a kept thing itself took, from the step that thought it up to its filter; what several were made of counts in equal parts."""
+"""What a kept thing itself took, from the step that thought it up to its filter; what several were
+made of counts in equal parts."""
 
 _REPAIRS = """select step, sum(calls)::bigint as calls, sum(repairs)::bigint as repairs, sum(repair_tokens)::bigint as repair_tokens,
                   round(sum(repair_tokens) / nullif(sum(tokens_in + tokens_out), 0), 3) as share_of_tokens,
@@ -94,9 +98,11 @@ def sql(
     timeout: Annotated[float, typer.Option(min=0.001, max=86400, help="Most seconds.")] = 30.0,
     memory: Annotated[str, typer.Option(help="Most memory, like 4GB.")] = "1GB",
 ) -> None:
-    """Ask the lake in SQL. Tables and views stand there by their names: `envmill tables`, `envmill views`.
+    """Ask the lake in SQL. Tables and views stand there by their names: `envmill tables`, `envmill
+    views`.
 
-    A table on a terminal, tab-separated lines otherwise. Only the lake can be read, and nothing written.
+    A table on a terminal, tab-separated lines otherwise. Only the lake can be read, and nothing
+    written.
     """
     from envmill.lake.sql import QueryLimits
     from flows.cli.answering import AnswerFormat, answer
@@ -122,7 +128,8 @@ def failures(context: typer.Context, run: Run = None) -> None:
 
 
 def cost(context: typer.Context, run: Run = None) -> None:
-    """What a run spent: by recipe and step, role and model, prompt, in repairs, per kept item, and for each kept environment and scenario.
+    """What a run spent: by recipe and step, role and model, prompt, in repairs, per kept item, and
+    for each kept environment and scenario.
 
     A sum is empty when one of its prices is unknown.
     """

@@ -42,7 +42,8 @@ def recall(
         bool, typer.Option("--dry", help="Show what would be withdrawn, and write nothing.")
     ] = False,
 ) -> None:
-    """Withdraw everything that rests on a model, a seed or a licence, and list the rows that left already, for trainers to drop.
+    """Withdraw everything that rests on a model, a seed or a licence, and list the rows that left
+    already, for trainers to drop.
 
     A later export leaves them out. Calling it again writes nothing twice.
     """
@@ -69,7 +70,8 @@ def recall(
     found = [one for one in asked if one is not None]
     if not found:
         raise SettingsError(
-            f"Nothing rests on {model or seed or licence}. `envmill export` writes the sources of each row into its folders."
+            f"Nothing rests on {model or seed or licence}. `envmill export` writes the sources of "
+            "each row into its folders."
         )
     _withdraw(lake, found, "" if dry else f"source {model or seed or licence}: {reason}")
     if feed and not dry:

@@ -46,7 +46,8 @@ def show(
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="The record alone, as JSON.")] = False,
 ) -> None:
-    """One record of any table: what it says, where it came from up to its seed, and what became of it."""
+    """One record of any table: what it says, where it came from up to its seed, and what became of
+    it."""
     from envmill.lake.lake import Lake
     from envmill.lake.lineage import find, read
     from envmill.lake.sql import open_lake
@@ -72,7 +73,10 @@ def _describe(values: dict[str, Any], found: Any) -> Iterator[str]:
             told = TOLD.get((found.table, name)) if value else None
             yield from _indent(name, told(value, values)) if told else _describe_value(name, value)
     step, version = values["step"] or "-", values["code_version"] or "-"
-    yield f"written: {step}, attempt {values['try_number']}, EnvMill {version}, {values['written_at']}"
+    yield (
+        f"written: {step}, attempt {values['try_number']}, EnvMill {version}, "
+        f"{values['written_at']}"
+    )
 
 
 def _indent(name: str, lines: Iterable[str]) -> Iterator[str]:

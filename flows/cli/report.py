@@ -33,9 +33,11 @@ def report(
         bool, typer.Option(help="Play those again in the jail, to say what each call changed.")
     ] = True,
 ) -> None:
-    """Write a report of a run: what it yielded and cost, what died and why, and every row behind each number.
+    """Write a report of a run: what it yielded and cost, what died and why, and every row behind
+    each number.
 
-    Open its index.html from the disk: it needs no server and asks nothing of the network. A report that is there is replaced.
+    Open its index.html from the disk: it needs no server and asks nothing of the network. A report
+    that is there is replaced.
     """
     from flows.cli.question import find_run
 

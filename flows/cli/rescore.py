@@ -27,9 +27,11 @@ def rescore(
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="One JSON object per rollout.")] = False,
 ) -> None:
-    """Judge stored rollouts again, by the verifiers of their scenarios, from what was stored; each verdict becomes a row of `verdicts`.
+    """Judge stored rollouts again, by the verifiers of their scenarios, from what was stored; each
+    verdict becomes a row of `verdicts`.
 
-    Exits with 1 when an outcome or a reward is another than it was, or when one that had a verdict can no longer be judged.
+    Exits with 1 when an outcome or a reward is another than it was, or when one that had a verdict
+    can no longer be judged.
     """
     if asyncio.run(_rescore(context.obj, id, run, json)):
         raise typer.Exit(1)

@@ -33,7 +33,8 @@ def review(
     same_as: Annotated[
         str,
         typer.Option(
-            help="Another scenario that is the same task: no export has one in split train and one in another. --reject takes it back."
+            help="Another scenario that is the same task: no export has one in split train and "
+            "one in another. --reject takes it back."
         ),
     ] = "",
     lock: Annotated[
@@ -53,9 +54,11 @@ def review(
         str, typer.Option(help="Run to look in; the latest that holds the record when left out.")
     ] = "",
 ) -> None:
-    """Show the queue, riskiest first; or judge one environment or scenario. `envmill show ID` and `envmill play ID` show what it is.
+    """Show the queue, riskiest first; or judge one environment or scenario. `envmill show ID` and
+    `envmill play ID` show what it is.
 
-    The latest judgement of an id counts, in every run. A rejected scenario of a finished run is left out when the run is exported again.
+    The latest judgement of an id counts, in every run. A rejected scenario of a finished run is
+    left out when the run is exported again.
     """
     from envmill.lake.lake import Lake
 
@@ -187,7 +190,8 @@ def _show_sample(lake: "Lake", name: str) -> None:
         ],
     )
     print_text(
-        f"{found.reviewed} of {found.size} reviewed in this order, {found.rejected} rejected: with 95 % confidence at most "
+        f"{found.reviewed} of {found.size} reviewed in this order, {found.rejected} rejected: "
+        "with 95 % confidence at most "
         f"{100 * found.bound:.1f} % of {found.bundle} are defective.",
         err=True,
     )

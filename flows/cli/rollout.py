@@ -41,16 +41,20 @@ def rollout(
         bool, typer.Option("--json", help="The whole rollout as one JSON object.")
     ] = False,
 ) -> None:
-    """Let a scripted policy play a stored scenario, show what is said and done, and the verdict. Exits with 1 unless it passes."""
-    played = asyncio.run(_play(context.obj, scenario, policy, form, attempt, run))
+    """Let a scripted policy play a stored scenario, show what is said and done, and the verdict.
+    Exits with 1 unless it passes."""
+    played = asyncio.run(_play(context.obj, scenario, policy, form, manner, attempt, run))
     print_as_json(played.model_dump_json()) if json else print_text("\n".join(_render(played)))
     if played.outcome != "pass":
         raise typer.Exit(1)
 
 
-async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run: str) -> Any:
+async def _play(
+    home: Home, name: str, policy: str, form: str, manner: str, attempt: int, run: str
+) -> Any:
     from envmill.agents import find_policy
     from envmill.agents.rollout import play_scenario
+    from envmill.agents.users.manners import MANNERS
     from envmill.errors import SettingsError
     from envmill.kinds import open_sandbox
     from flows.cli.holdings import open_playable
@@ -61,7 +65,8 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
         )
     if policy == "model":
         raise SettingsError(
-            "A model plays within a run, whose budget and journal it goes by: envmill run --probe model --policy provider:model"
+            "A model plays within a run, whose budget and journal it goes by: envmill run --probe "
+            "model --policy provider:model"
         )
     actor = find_policy(policy)
     playable, meant = open_playable(home, name, run)
@@ -80,17 +85,30 @@ def _render(played: Any) -> Iterator[str]:
     """Who said and called what, then the verdict."""
     for entry in played.transcript:
         if entry["role"] == "wait":
-            yield f"      (waits {entry['seconds']:g} s) {_render_value(entry['notifications']) if entry['notifications'] else ''}".rstrip()
+            yield (
+                f"      (waits {entry['seconds']:g} s) "
+                f"{_render_value(entry['notifications']) if entry['notifications'] else ''}"
+            ).rstrip()
         elif entry["role"] == "tool":
             content = entry["content"]
-            yield f"      = {_render_value(content['parts'] if content['ok'] else content['error'])}"
+            yield (
+                f"      = {_render_value(content['parts'] if content['ok'] else content['error'])}"
+            )
         elif entry["content"]:
-            yield f"{entry['role'] if entry['role'] != 'assistant' else 'agent'}: {entry['content']}"
+            yield (
+                f"{entry['role'] if entry['role'] != 'assistant' else 'agent'}: {entry['content']}"
+            )
         for call in entry.get("tool_calls", ()):
             who = f" {call['actor']}" if "actor" in call else ""
-            yield f"   {who} > {call['name']}({', '.join(f'{key}={_render_value(value)}' for key, value in call['arguments'].items())})"
+            yield (
+                f"   {who} > "
+                f"{call['name']}({', '.join(f'{key}={_render_value(value)}' for key, value in call['arguments'].items())})"
+            )
     reward = "" if played.reward is None else f", reward {played.reward:g}"
-    yield f"{played.outcome}{reward} ({played.termination} after {played.steps} calls){f': {played.reason}' if played.reason else ''}"
+    yield (
+        f"{played.outcome}{reward} ({played.termination} after {played.steps} "
+        f"calls){f': {played.reason}' if played.reason else ''}"
+    )
 
 
 def _render_value(value: Any) -> str:

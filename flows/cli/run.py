@@ -47,10 +47,13 @@ def run(
     ] = "local",
     **settings: Any,
 ) -> None:
-    """Run the factory once. Every setting of a run is an option; one that is left out keeps its default.
+    """Run the factory once. Every setting of a run is an option; one that is left out keeps its
+    default.
 
-    Several recipes, like `--recipe awm,scaleenv`, are a run each, one after another. Exits with 0 only when the run completes.
-    Ctrl-C ends the run; --resume goes on with it, and may be given another --budget or --budget-tokens.
+    Several recipes, like `--recipe awm,scaleenv`, are a run each, one after another. Exits with 0
+    only when the run completes.
+    Ctrl-C ends the run; --resume goes on with it, and may be given another --budget or
+    --budget-tokens.
     """
     from flows.cli.order import make_config, run_factory
 
@@ -118,7 +121,8 @@ def _show_given(home: "Home", config: "RunConfig") -> None:
 
 
 def _is_finished(home: "Home", run: str) -> bool:
-    """Nobody needs a flow run to learn that nothing is left to do, or that another version has to do it."""
+    """Nobody needs a flow run to learn that nothing is left to do, or that another version has to
+    do it."""
     from envmill.lake.lake import Lake
     from envmill.lake.stores import open_store
     from envmill.pipeline.finished import is_finished

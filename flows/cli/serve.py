@@ -37,7 +37,8 @@ def serve(
         typer.Option(help="Python interpreter that has OpenEnv installed; this one when left out."),
     ] = None,
 ) -> None:
-    """Serve scenarios to a trainer over OpenEnv's protocol, until it is interrupted (docs/serving.md).
+    """Serve scenarios to a trainer over OpenEnv's protocol, until it is interrupted
+    (docs/serving.md).
 
     It is the server of the exported folder, run by an interpreter that has OpenEnv.
     """

@@ -49,7 +49,8 @@ def up(
         ),
     ] = False,
 ) -> None:
-    """Start the local Prefect server, worker and watchdog, and deploy prefect.yaml. What already runs is left alone."""
+    """Start the local Prefect server, worker and watchdog, and deploy prefect.yaml. What already
+    runs is left alone."""
     from flows.local.service import bring_up, make_link, read_named
 
     if check:
@@ -87,7 +88,8 @@ def _write_unit(home: Home) -> None:
 
     path, commands = write_unit(home)
     print_text(
-        f"wrote {path}. Keys and ENVMILL_DATABASE go into {home.folder}/environment, one NAME=value a line, readable by you alone. Then:"
+        f"wrote {path}. Keys and ENVMILL_DATABASE go into {home.folder}/environment, one "
+        "NAME=value a line, readable by you alone. Then:"
     )
     for command in commands:
         print_text(f"  {command}")
@@ -99,7 +101,8 @@ def open_(
         bool, typer.Option("--browser", help="Also open it in this machine's browser.")
     ] = False,
 ) -> None:
-    """Print a link that logs a browser in to the local server: it works once, for ten minutes, and the login lasts a day."""
+    """Print a link that logs a browser in to the local server: it works once, for ten minutes, and
+    the login lasts a day."""
     from flows.local.service import make_link
 
     link = make_link(context.obj)

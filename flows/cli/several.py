@@ -1,4 +1,5 @@
-"""Several recipes: a run each with the same settings, one after another, and what became of them side by side."""
+"""Several recipes: a run each with the same settings, one after another, and what became of them
+side by side."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

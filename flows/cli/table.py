@@ -42,5 +42,6 @@ def render(value: Any) -> str:
 
 
 def render_on_one_line(value: Any) -> str:
-    """Tabs, line breaks and whatever else steers a terminal as `\\t`, `\\n`, `\\x1b`, so that a row stays a line."""
+    """Tabs, line breaks and whatever else steers a terminal as `\\t`, `\\n`, `\\x1b`, so that a row
+    stays a line."""
     return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], render(value).replace("\\", "\\\\"))

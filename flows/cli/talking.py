@@ -1,4 +1,5 @@
-"""The scenario's user at the desk a person plays at: what was said, and what the user does when asked to."""
+"""The scenario's user at the desk a person plays at: what was said, and what the user does when
+asked to."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,7 +13,8 @@ from schemas.scenario import Scenario
 
 
 class DeskTalk:
-    """A conversation with the scripted user; deeds of theirs are made by whoever holds the session."""
+    """A conversation with the scripted user; deeds of theirs are made by whoever holds the
+    session."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._knowledge = UserKnowledge.of(scenario)

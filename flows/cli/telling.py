@@ -1,6 +1,8 @@
-"""Values of a record as people read them in a terminal: tools, rules, calls, verifiers, turns and changes, each line by line.
+"""Values of a record as people read them in a terminal: tools, rules, calls, verifiers, turns and
+changes, each line by line.
 
-Texts of models and of people are shown and never obeyed: what would move the cursor, colour the screen or turn a line round is spelled out.
+Texts of models and of people are shown and never obeyed: what would move the cursor, colour the
+screen or turn a line round is spelled out.
 """
 
 import json
@@ -78,7 +80,8 @@ def describe_evidence(evidence: Any, _: Mapping[str, Any]) -> Iterator[str]:
 
 
 def describe_turns(transcript: Any, record: Mapping[str, Any]) -> Iterator[str]:
-    """Who said and called what, which calls changed the state, and which messages are trained on."""
+    """Who said and called what, which calls changed the state, and which messages are trained
+    on."""
     learnt, state = record.get("loss") or [], ""
     for place, entry in enumerate(transcript):
         if entry["role"] == "tool":
@@ -94,7 +97,10 @@ def describe_turns(transcript: Any, record: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_message(entry: Mapping[str, Any], mark: str) -> Iterator[str]:
     if entry["role"] == "wait":
-        yield f"(waits {entry['seconds']:g} s) {_render(entry['notifications']) if entry['notifications'] else ''}".rstrip()
+        yield (
+            f"(waits {entry['seconds']:g} s) "
+            f"{_render(entry['notifications']) if entry['notifications'] else ''}"
+        ).rstrip()
         return
     who = "agent" if entry["role"] == "assistant" else entry["role"]
     said = entry.get("content") or ""

@@ -1,4 +1,5 @@
-"""`tools`: documents of tools read, audited, and parted into domains, before anything is made of them."""
+"""`tools`: documents of tools read, audited, and parted into domains, before anything is made of
+them."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -45,9 +46,11 @@ def tools(
         ),
     ] = None,
 ) -> None:
-    """Documents of tools: what they hold, what stands in the way of calling it, and what environments could be made of it.
+    """Documents of tools: what they hold, what stands in the way of calling it, and what
+    environments could be made of it.
 
-    No model is asked and no code is written. A recipe that starts from documents makes the environments: see `envmill run --documents`.
+    No model is asked and no code is written. A recipe that starts from documents makes the
+    environments: see `envmill run --documents`.
     """
     from envmill.interop.importers.tools import read_sources
     from flows.cli.table import show

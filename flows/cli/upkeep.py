@@ -19,9 +19,11 @@ def compact(
         ),
     ] = 3600.0,
 ) -> None:
-    """Merge each run's many files into few, keep what views say of finished runs, and remove what was replaced long ago.
+    """Merge each run's many files into few, keep what views say of finished runs, and remove what
+    was replaced long ago.
 
-    A lake on local disk also gets `views.sql`, the views for a DuckDB shell: `duckdb -init LAKE/views.sql`.
+    A lake on local disk also gets `views.sql`, the views for a DuckDB shell: `duckdb -init
+    LAKE/views.sql`.
     Safe at any time, beside running factories too; killed halfway it changes nothing.
     """
     from envmill.lake.compaction import compact as compact_run
@@ -45,7 +47,8 @@ def compact(
 
 
 def doctor(context: typer.Context) -> None:
-    """Check what EnvMill stands on, one line each: ok, or short with the mend. Exits with 1 when anything is short."""
+    """Check what EnvMill stands on, one line each: ok, or short with the mend. Exits with 1 when
+    anything is short."""
     from flows.cli.examination import examine
 
     short = 0

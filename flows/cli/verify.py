@@ -21,7 +21,8 @@ def verify(
         ),
     ] = None,
 ) -> None:
-    """Compare exported folders with their SHA256SUMS, and name every file that is missing, changed or surplus. No code in them runs.
+    """Compare exported folders with their SHA256SUMS, and name every file that is missing, changed
+    or surplus. No code in them runs.
 
     Exits with 0 when all are as exported, 1 when one differs, 2 when one cannot be read.
     """

@@ -1,1 +1,2 @@
-"""The local Prefect server and its worker, as background processes that belong to one home folder."""
+"""The local Prefect server and its worker, as background processes that belong to one home
+folder."""

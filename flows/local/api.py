@@ -1,4 +1,5 @@
-"""Prefect's HTTP interface, as little of it as the command line needs. Importing Prefect takes seconds; this does not."""
+"""Prefect's HTTP interface, as little of it as the command line needs. Importing Prefect takes
+seconds; this does not."""
 
 import ssl
 import time
@@ -12,8 +13,10 @@ from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
 
 _ASKS_LOGIN = (
-    "The server at {url} asks for another login. For one of your own home: `envmill down`, then `envmill up`. For another: set "
-    "PREFECT_API_AUTH_STRING, PREFECT_API_KEY or PREFECT_CLIENT_CUSTOM_HEADERS as its operator says."
+    "The server at {url} asks for another login. For one of your own home: `envmill down`, then "
+    "`envmill up`. For another: set "
+    "PREFECT_API_AUTH_STRING, PREFECT_API_KEY or PREFECT_CLIENT_CUSTOM_HEADERS as its operator "
+    "says."
 )
 
 
@@ -85,7 +88,8 @@ class Api:
                 answer = self._client.request(method, path, json=body)
             except httpx.TransportError as error:
                 failure = NoServer(
-                    f"The server at {self.url} does not answer ({error or type(error).__name__}). Start it with `envmill up`."
+                    f"The server at {self.url} does not answer ({error or type(error).__name__}). "
+                    "Start it with `envmill up`."
                 )
             else:
                 if answer.status_code < 400:

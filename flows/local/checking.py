@@ -1,4 +1,5 @@
-"""What `envmill up --check` looks at: whether everything that `up` starts does its work, the schedule above all."""
+"""What `envmill up --check` looks at: whether everything that `up` starts does its work, the
+schedule above all."""
 
 import time
 from collections.abc import Iterator
@@ -93,7 +94,8 @@ def _check_schedule(api: Api) -> ServicePart:
     return ServicePart(
         "schedule",
         "no run is planned",
-        f"{_RESTART} If it stays so, the scheduler fails: see the server's log, and the pins of requirements.lock.",
+        f"{_RESTART} If it stays so, the scheduler fails: see the server's log, and the pins of "
+        "requirements.lock.",
     )
 
 
@@ -123,7 +125,10 @@ def check_records(home: Home, api: Api) -> ServicePart:
     except EnvMillError as error:
         return ServicePart("records", error.message, "Mend the lake, then ask again.")
     if lost := sorted(published - _list_recorded(api, run)):
-        told = f"the server lost {len(lost)} of {len(published)} tasks of run {run}, {lost[0]} among them; the lake has all"
+        told = (
+            f"the server lost {len(lost)} of {len(published)} tasks of run {run}, {lost[0]} "
+            "among them; the lake has all"
+        )
         return ServicePart("records", told)
     return ServicePart("records", f"all {len(published)} tasks of run {run}")
 

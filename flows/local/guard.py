@@ -1,10 +1,12 @@
-"""The guard before Prefect's application: every request and every WebSocket needs a known Host, no foreign Origin, and a credential.
+"""The guard before Prefect's application: every request and every WebSocket needs a known Host, no
+foreign Origin, and a credential.
 
     Host is loopback ─► Origin is its own ─► `Authorization`, or a cookie ─► Prefect
     GET  /envmill/login?token=…   trades a one-time token for the cookie of a browser
     POST /envmill/links           makes a one-time token, for those who have the secret
 
-Prefect's own login is not used: its `/api/health` and its pages stay open, and it does not look at Host or Origin.
+Prefect's own login is not used: its `/api/health` and its pages stay open, and it does not look at
+Host or Origin.
 """
 
 import hashlib
@@ -36,9 +38,13 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
 ]
-_LOGGED_IN = '<!doctype html><meta http-equiv="refresh" content="0; url=/"><title>EnvMill</title><p>Logged in. <a href="/">Go on</a>.'
+_LOGGED_IN = (
+    '<!doctype html><meta http-equiv="refresh" content="0; '
+    'url=/"><title>EnvMill</title><p>Logged in. <a href="/">Go on</a>.'
+)
 _ASKED = (
-    "<!doctype html><title>EnvMill</title><p>This server needs a login. Run <code>envmill open</code> on its machine, and open the link "
+    "<!doctype html><title>EnvMill</title><p>This server needs a login. Run <code>envmill "
+    "open</code> on its machine, and open the link "
     "that it prints. A link works once, for ten minutes.{why}"
 )
 
@@ -51,7 +57,8 @@ class ServerGuard:
     auth: str
     """`name:password` of a bearer of the secret."""
     origins: frozenset[str] = frozenset()
-    """Further origins by which a browser may reach the server, such as `https://mill.example` of a proxy."""
+    """Further origins by which a browser may reach the server, such as `https://mill.example` of a
+    proxy."""
     now: Callable[[], float] = time.time
     _links: dict[str, float] = field(default_factory=dict)
 
@@ -89,7 +96,8 @@ class ServerGuard:
         return self._refuse_place(scope) or self._refuse_caller(scope)
 
     def _refuse_place(self, scope: Message) -> tuple[int, str] | None:
-        """A page under a foreign name, or of a foreign origin, whatever credential comes with it."""
+        """A page under a foreign name, or of a foreign origin, whatever credential comes with
+        it."""
         hosts, origins = _list_headers(scope, b"host"), _list_headers(scope, b"origin")
         own = self._list_own(scope)
         if len(hosts) != 1 or not own:
@@ -130,7 +138,8 @@ class ServerGuard:
 
     @property
     def cookie(self) -> str:
-        """Its name: browsers send cookies to every port of a host, so that two homes need two names."""
+        """Its name: browsers send cookies to every port of a host, so that two homes need two
+        names."""
         return f"envmill-{self._sign('name')[:8]}"
 
     def _has_cookie(self, scope: Message) -> bool:
@@ -190,7 +199,8 @@ def _list_headers(scope: Message, name: bytes) -> list[str]:
 
 
 def _is_own_page(scope: Message) -> bool:
-    """Whether a browser's request comes from our own page: a cookie also goes along with requests of pages on other ports of this host."""
+    """Whether a browser's request comes from our own page: a cookie also goes along with requests
+    of pages on other ports of this host."""
     if scope["type"] == "websocket" or scope["method"] not in _READS:
         return bool(_list_headers(scope, b"origin"))
     site = _list_headers(scope, b"sec-fetch-site")

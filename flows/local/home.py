@@ -66,7 +66,8 @@ class Home:
 
     @property
     def remote(self) -> str:
-        """Server that `envmill up --remote` was told to use; empty when this home has one of its own."""
+        """Server that `envmill up --remote` was told to use; empty when this home has one of its
+        own."""
         path = self.folder / "remote"
         return path.read_text().strip() if path.exists() else ""
 
@@ -79,7 +80,8 @@ class Home:
         return self.folder / "logs" / f"{name}.log"
 
     def make_headers(self, url: str) -> dict[str, str]:
-        """Headers with the credential for a server. Neither server is told the credential of the other."""
+        """Headers with the credential for a server. Neither server is told the credential of the
+        other."""
         if self._owns(url):
             return make_headers(read_secret(self.folder))
         key = self.login.get("PREFECT_API_KEY", "")
@@ -91,7 +93,8 @@ class Home:
         )
 
     def child_environ(self, url: str, name: str = "worker") -> dict[str, str]:
-        """What a process of this home sees: its own Prefect, its own lake, and never a proxy in between. Keys of models are
+        """What a process of this home sees: its own Prefect, its own lake, and never a proxy in
+        between. Keys of models are
         in a file, which flow runs read."""
         loopback = ",".join(filter(None, [self.environ.get("NO_PROXY", ""), "127.0.0.1,localhost"]))
         return {
@@ -134,7 +137,8 @@ class Home:
                 | ({"ENVMILL_DATABASE": self.environ["ENVMILL_DATABASE"]} if database else {})
             )
         if self._owns(url):
-            # Of Prefect's ways to log in the only one that its WebSockets use from their first request on.
+            # Of Prefect's ways to log in the only one that its WebSockets use from their first
+            # request on.
             return {"PREFECT_CLIENT_CUSTOM_HEADERS": json.dumps(self.make_headers(url))}
         return remote
 
@@ -170,13 +174,15 @@ class Home:
             while not _try_lock(file.fileno()):
                 if time.monotonic() > deadline:
                     raise EnvMillError(
-                        f"Another `envmill up` or `down` has held {self.folder}/lock for {seconds:.0f} s. End it, then try again."
+                        f"Another `envmill up` or `down` has held {self.folder}/lock for "
+                        f"{seconds:.0f} s. End it, then try again."
                     )
                 time.sleep(0.2)
             yield
 
     def claim_port(self) -> socket.socket:
-        """Listen at once: handed to the server as an open socket, the port cannot be lost to a stranger in between."""
+        """Listen at once: handed to the server as an open socket, the port cannot be lost to a
+        stranger in between."""
         remembered = self.folder / "port"
         asked = self.settings.port
         claimed = _bind(

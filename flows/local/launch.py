@@ -1,7 +1,8 @@
-"""Leave the parent, write down who I am, then become the program: `launch.py RECORD URL PROGRAM ARGUMENTS...`.
+"""Leave the parent, write down who I am, then become the program: `launch.py RECORD URL PROGRAM
+ARGUMENTS...`.
 
-The record is written by the process it describes, so whoever started it may be killed at any moment; its pid also lies alone beside it, for
-supervisors that read no more. Standard library only.
+The record is written by the process it describes, so whoever started it may be killed at any
+moment; its pid also lies alone beside it, for supervisors that read no more. Standard library only.
 """
 
 import json
@@ -11,7 +12,8 @@ from pathlib import Path
 
 
 def read_start(pid: int) -> int | None:
-    """Kernel's start time of a process; None when it is gone or only waits to be buried. Tells a reused pid from the one meant."""
+    """Kernel's start time of a process; None when it is gone or only waits to be buried. Tells a
+    reused pid from the one meant."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -26,7 +28,8 @@ def read_boot() -> str:
 
 
 def main(record: str, url: str, *command: str) -> None:
-    """The fork lets the parent go on at once, with nobody to bury later; the new session keeps its Ctrl-C away."""
+    """The fork lets the parent go on at once, with nobody to bury later; the new session keeps its
+    Ctrl-C away."""
     if os.fork():
         os._exit(0)
     os.setsid()

@@ -1,4 +1,5 @@
-"""A flow run's lease: who walks it, renewed while it is walked, under a lock that the kernel frees when its holder dies.
+"""A flow run's lease: who walks it, renewed while it is walked, under a lock that the kernel frees
+when its holder dies.
 
 home/runs/<flow run>.lock    locked by the process that walks it
 home/runs/<flow run>.json    host, boot and pid of that process, and when it last said so
@@ -20,7 +21,8 @@ from flows.local.launch import read_boot
 
 RENEWAL = 10.0
 EXPIRY = 60.0
-"""Seconds without renewal after which a lease of another host is over. On this host the lock tells at once."""
+"""Seconds without renewal after which a lease of another host is over. On this host the lock tells
+at once."""
 _PATIENCE = 20.0
 _POLL = 0.2
 
@@ -36,7 +38,8 @@ class Lease:
     """Wall-clock time: monotonic clocks of two hosts have nothing in common."""
 
     def is_live_elsewhere(self, now: float) -> bool:
-        """Whether another host walks it. A clock that jumped makes a lease look older or newer by as much, never immortal."""
+        """Whether another host walks it. A clock that jumped makes a lease look older or newer by
+        as much, never immortal."""
         return self.host != socket.gethostname() and abs(now - self.renewed) < EXPIRY
 
 

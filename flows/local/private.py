@@ -39,7 +39,8 @@ def secure_folder(folder: Path) -> None:
 
 
 def make_lake(place: str) -> None:
-    """Make a lake's folder closed to other users. One that is there keeps the mode that its owner gave it."""
+    """Make a lake's folder closed to other users. One that is there keeps the mode that its owner
+    gave it."""
     if "://" not in place:
         Path(place).mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -84,7 +85,8 @@ def make_headers(auth: str) -> dict[str, str]:
 
 
 def ensure_secret(home: Path, chosen: str = "") -> None:
-    """Before the server starts: keep the secret, or draw one. A secret that others could read is replaced."""
+    """Before the server starts: keep the secret, or draw one. A secret that others could read is
+    replaced."""
     try:
         kept = read_secret(home)
     except SettingsError:
@@ -97,7 +99,8 @@ def ensure_secret(home: Path, chosen: str = "") -> None:
 
 
 def write_keys(home: Path, environ: Mapping[str, str], names: set[str]) -> None:
-    """Keep the keys of these names beside those kept before: flow runs read them, however long after the worker was started."""
+    """Keep the keys of these names beside those kept before: flow runs read them, however long
+    after the worker was started."""
     given = {name: environ[name] for name in sorted({*names, *_STORE}) if environ.get(name)}
     if keys := _read_kept(home) | given:
         write_private(home / _KEYS, json.dumps(keys))

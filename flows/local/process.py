@@ -1,4 +1,5 @@
-"""A background process of a home: started in a session of its own, known by a record it writes itself, stopped for certain."""
+"""A background process of a home: started in a session of its own, known by a record it writes
+itself, stopped for certain."""
 
 import contextlib
 import json
@@ -113,7 +114,8 @@ class Process:
 
 
 def end(pids: list[int], grace: float) -> None:
-    """SIGTERM, then SIGKILL for those still there after the grace. A pid is only signalled while it is the same process."""
+    """SIGTERM, then SIGKILL for those still there after the grace. A pid is only signalled while it
+    is the same process."""
     started = {pid: launch.read_start(pid) for pid in pids}
 
     def remaining() -> list[int]:
@@ -137,7 +139,8 @@ def _signal(pid: int, sign: signal.Signals) -> None:
 
 
 def find_marked(home: Home) -> list[int]:
-    """Pids that inherited this home's mark: flow processes have sessions of their own and survive a killed worker."""
+    """Pids that inherited this home's mark: flow processes have sessions of their own and survive a
+    killed worker."""
     wanted = f"{MARK}={home.folder}".encode()
     return [pid for pid in _own_pids() if wanted in _environ(pid).split(b"\0")]
 

@@ -1,4 +1,5 @@
-"""Flow runs whose process is gone: Prefect leaves them Running for ever, and what runs can neither be retried nor gives its place free."""
+"""Flow runs whose process is gone: Prefect leaves them Running for ever, and what runs can neither
+be retried nor gives its place free."""
 
 import socket
 import time
@@ -14,7 +15,8 @@ from flows.local.pools import POOLS
 from flows.local.process import find_marked
 
 AWAITING = "AwaitingBatch"
-"""Name of the state of a run that waits for batches; the server starts it again by itself, hours later if need be."""
+"""Name of the state of a run that waits for batches; the server starts it again by itself, hours
+later if need be."""
 UNDER_WAY = ["RUNNING", "PENDING", "CANCELLING"]
 STOPPED = "Stopped by `envmill down`."
 """How the message of a run begins that was cut off on purpose: nobody resumes it but its owner."""
@@ -32,7 +34,8 @@ def name_worker() -> str:
 
 
 class Ages:
-    """How long runs have been in their states: by the dates these bear, or by what was seen of them. After a clock was set back states are
+    """How long runs have been in their states: by the dates these bear, or by what was seen of
+    them. After a clock was set back states are
     dated ahead of it, and a dead run would keep its place until the clock had caught up."""
 
     def __init__(self) -> None:
@@ -82,7 +85,8 @@ def list_runs(api: Api, states: list[str]) -> list[FlowRun]:
 
 
 def is_lost(home: Home, flow_run: FlowRun, ages: Ages, patience: float) -> bool:
-    """Whether nobody walks a run that is under way. What another host's worker started is for that host to judge."""
+    """Whether nobody walks a run that is under way. What another host's worker started is for that
+    host to judge."""
     if is_walked(home, flow_run["id"]):
         return False
     lease = read_lease(home.folder, flow_run["id"])

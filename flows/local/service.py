@@ -39,7 +39,8 @@ from flows.local.variables import CHOSEN
 SERVER_DEADLINE = 300.0  # 16 s on an idle machine of two cores; others may want it too
 WORKER_DEADLINE = 180.0
 START_PATIENCE = 150.0
-"""Of a server that has just begun: it compiles and makes its tables while its worker and others start beside it."""
+"""Of a server that has just begun: it compiles and makes its tables while its worker and others
+start beside it."""
 Say = Callable[[str], None]
 
 SERVER = [
@@ -92,7 +93,8 @@ def keep_up(home: Home, say: Say) -> list[str]:
 
 
 def bring_down(home: Home, say: Say) -> None:
-    """The watchdog first, or it would start the others again; then the worker: it ends its runs and still can tell the server so. Orphans
+    """The watchdog first, or it would start the others again; then the worker: it ends its runs and
+    still can tell the server so. Orphans
     of a killed worker end too."""
     with home.lock():
         _stop(home, "watchdog", 5, say)
@@ -112,7 +114,8 @@ def bring_down(home: Home, say: Say) -> None:
 
 
 def find_server(home: Home) -> str:
-    """Address of this home's own server, or of the one that `up --remote` chose; a stranger on the same port never counts."""
+    """Address of this home's own server, or of the one that `up --remote` chose; a stranger on the
+    same port never counts."""
     if record := Process(home, "server").running():
         return record.url
     if home.remote:
@@ -200,7 +203,8 @@ def _wait_for_health(home: Home, server: Process, url: str) -> None:
                     ) from error
                 if time.monotonic() > deadline:
                     raise EnvMillError(
-                        f"The server is not healthy after {SERVER_DEADLINE:.0f} s: {error.message} {server.last_words()}\n"
+                        f"The server is not healthy after {SERVER_DEADLINE:.0f} s: "
+                        f"{error.message} {server.last_words()}\n"
                         "Try `envmill down`, then `envmill up`."
                     ) from error
             time.sleep(0.2)
@@ -272,7 +276,8 @@ def _wait_for_worker(home: Home, api: Api) -> None:
 
 
 def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
-    """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends on changed or went missing."""
+    """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends
+    on changed or went missing."""
     stamp = home.prefect / "deployed.json"
     digest = _digest_deployments(home, api.url)
     if has_deployments(home, api):

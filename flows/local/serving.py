@@ -1,9 +1,10 @@
-"""Prefect's server as `envmill up` starts it: behind our guard; its garbage is collected beside the event loop, never on it, and
-writers take turns.
+"""Prefect's server as `envmill up` starts it: behind our guard; its garbage is collected beside the
+event loop, never on it, and writers take turns.
 
-A cursor that dies in a cycle resets its statement, and waits for a connection on which another thread may wait for SQLite's write lock.
-Collected on the loop's own thread, that wait stops whoever holds the lock from letting go: everything stands still until SQLite gives up
-after a minute. Thirty runs ordered at once were enough.
+A cursor that dies in a cycle resets its statement, and waits for a connection on which another
+thread may wait for SQLite's write lock. Collected on the loop's own thread, that wait stops whoever
+holds the lock from letting go: everything stands still until SQLite gives up after a minute. Thirty
+runs ordered at once were enough.
 """
 
 import gc

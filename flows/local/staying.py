@@ -13,7 +13,8 @@ _PACE = 1.0
 
 
 def stay(home: Home, say: Say) -> None:
-    """Until SIGTERM, Ctrl-C or a `down` elsewhere. A watchdog that dies is an error, so that the platform starts everything again."""
+    """Until SIGTERM, Ctrl-C or a `down` elsewhere. A watchdog that dies is an error, so that the
+    platform starts everything again."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         while (watchdog := Process(home, "watchdog")).running():

@@ -1,6 +1,7 @@
 """The unit file with which systemd keeps a home up over logouts and reboots.
 
-systemd follows the watchdog, which keeps server and worker; when it dies, `envmill up` starts it again and leaves the others alone.
+systemd follows the watchdog, which keeps server and worker; when it dies, `envmill up` starts it
+again and leaves the others alone.
 """
 
 import os
@@ -39,7 +40,8 @@ WantedBy={target}
 
 
 def write_unit(home: Home, folder: Path | None = None) -> tuple[Path, list[str]]:
-    """The file, for this user or, for root, for the machine; and the commands that make it count."""
+    """The file, for this user or, for root, for the machine; and the commands that make it
+    count."""
     machine = os.geteuid() == 0
     usual = (
         Path("/etc/systemd/system")
@@ -59,7 +61,8 @@ def write_unit(home: Home, folder: Path | None = None) -> tuple[Path, list[str]]
 
 
 def make_unit(home: Home, machine: bool) -> str:
-    """Its text. Keys and passwords stay out of it: they belong in the home's `environment`, which others cannot read."""
+    """Its text. Keys and passwords stay out of it: they belong in the home's `environment`, which
+    others cannot read."""
     envmill = Path(sys.executable).with_name("envmill")
     return _TEMPLATE.format(
         home=home.folder,

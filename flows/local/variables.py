@@ -1,4 +1,5 @@
-"""Prefect's variables: those that EnvMill sets, those of a login, and those of the operator that its server does not get.
+"""Prefect's variables: those that EnvMill sets, those of a login, and those of the operator that
+its server does not get.
 
 the operator's PREFECT_SERVER_… ─► server (and the watchdog, which starts it again), but for WITHHELD
 the operator's LOGIN            ─► a remote server
@@ -13,7 +14,8 @@ PREFECT = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_SERVER_UI_API_URL": "/api",  # under whatever name the browser came by
-    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # V2 asks a vendor for remote config on each page; V1 is silent
+    # V2 asks a vendor for remote config on each page; V1 is silent
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",
     "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",
     "PREFECT_CLI_PROMPT": "false",
     "PREFECT_CLI_COLORS": "false",
@@ -35,12 +37,16 @@ PREFECT = {
     "PREFECT_SERVER_SERVICES_SCHEDULER_RECENT_DEPLOYMENTS_LOOP_SECONDS": "10",
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
     "PREFECT_WORKER_QUERY_SECONDS": "1",  # the default of 10 is what a Retry click would wait for
-    # The default of 10 s ahead is as long as a run waits for a place: a waiting run would ask again each second.
+    # The default of 10 s ahead is as long as a run waits for a place: a waiting run would ask again
+    # each second.
     "PREFECT_WORKER_PREFETCH_SECONDS": "1",
-    # A server that was killed still knows which run holds which place; else a run that asks to keep its own would be ended.
+    # A server that was killed still knows which run holds which place; else a run that asks to keep
+    # its own would be ended.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
-    "PREFECT_DEPLOYMENT_CONCURRENCY_SLOT_WAIT_SECONDS": "10",  # the default of 30 is what the next run waits after a place is free
-    "PREFECT_CLIENT_MAX_RETRIES": "6",  # two minutes: the watchdog needs one of them to bring a killed server back
+    # the default of 30 is what the next run waits after a place is free
+    "PREFECT_DEPLOYMENT_CONCURRENCY_SLOT_WAIT_SECONDS": "10",
+    # two minutes: the watchdog needs one of them to bring a killed server back
+    "PREFECT_CLIENT_MAX_RETRIES": "6",
     "PREFECT_TASKS_DEFAULT_NO_CACHE": "true",  # the lake alone knows what is done
     "PREFECT__SERVER_FINAL": "1",
 }
@@ -53,14 +59,21 @@ LOGIN = (
     "PREFECT_API_SSL_CERT_FILE",
     "PREFECT_API_TLS_INSECURE_SKIP_VERIFY",
 )
-"""Prefect's own variables for the login and the certificate of another server. Only that server is told of them."""
+"""Prefect's own variables for the login and the certificate of another server. Only that server is
+told of them."""
 
 CHOSEN = "PREFECT_SERVER_API_AUTH_STRING"
 """Prefect's own variable for the secret of a server. Without it `envmill up` draws one."""
 
-_DATABASE = "ENVMILL_DATABASE names the database; this one is that of another server, whose tables it would change"
+_DATABASE = (
+    "ENVMILL_DATABASE names the database; this one is that of another server, whose tables it "
+    "would change"
+)
 _ORIGIN = "the guard decides which origins may ask, and ENVMILL_ORIGINS names them"
-_CSRF = "worker, watchdog and command line bear no such token; the guard checks the origin of each change"
+_CSRF = (
+    "worker, watchdog and command line bear no such token; the guard checks the origin of each "
+    "change"
+)
 _OPEN = "a server that a client starts for itself has no guard"
 _GROUP = "it is JSON of several settings, and those below may be among them"
 
@@ -88,14 +101,16 @@ WITHHELD = {
     "PREFECT_SERVER_DATABASE_USER": _DATABASE,
     "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": _OPEN,
     "PREFECT_SERVER_EPHEMERAL_ENABLED": _OPEN,
-    "PREFECT_SERVER_UI_API_URL": "the page asks the server under the name by which the browser came; the guard refuses other origins",
+    "PREFECT_SERVER_UI_API_URL": "the page asks the server under the name by which the browser came; the guard refuses "
+    "other origins",
     "PREFECT_SERVER_UI_SERVE_BASE": "a login leads to the page at /",
 }
 """Settings of a server that would break or weaken the guard before it → why."""
 
 
 def list_server_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """What the operator chose for the server, but for what is withheld. Prefect reads names in any case."""
+    """What the operator chose for the server, but for what is withheld. Prefect reads names in any
+    case."""
     named = {name.upper(): value for name, value in environ.items()}
     return {
         name: value

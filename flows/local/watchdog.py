@@ -1,4 +1,5 @@
-"""The watchdog: keeps server and worker up, says of a run whose process died that it crashed, and starts it again.
+"""The watchdog: keeps server and worker up, says of a run whose process died that it crashed, and
+starts it again.
 
 every 3 s    server or worker gone ─► started again, later each time it dies young
 every 3 s while a run is under way or left something, else every 15 s
@@ -33,9 +34,11 @@ PACE = 3.0
 QUIET = 15.0
 """Seconds between two questions to a server on which nothing was under way at the last one."""
 PATIENCE = 10.0
-"""Seconds a run may be under way without a process: it is between its state and its first lock, or the worker is about to report."""
+"""Seconds a run may be under way without a process: it is between its state and its first lock, or
+the worker is about to report."""
 REST = 15.0
-"""Seconds after a crash: the worker reports a death twice, and its second report would overwrite an earlier resumption."""
+"""Seconds after a crash: the worker reports a death twice, and its second report would overwrite an
+earlier resumption."""
 FRESH = 3600.0
 """Seconds after which a crash is its owner's to look at."""
 TIMES = 3
@@ -46,7 +49,8 @@ Say = Callable[[str], None]
 
 @dataclass
 class Watchdog:
-    """One home's watchdog; its memory is what it must not say twice, and when it may start what died young."""
+    """One home's watchdog; its memory is what it must not say twice, and when it may start what
+    died young."""
 
     home: Home
     say: Say
@@ -89,7 +93,8 @@ class Watchdog:
         )
 
     def _keep_up(self) -> None:
-        """Deaths in a row double the wait, up to a minute: what cannot start must not eat the machine."""
+        """Deaths in a row double the wait, up to a minute: what cannot start must not eat the
+        machine."""
         if time.monotonic() < self._next_start:
             return
         try:
@@ -142,7 +147,8 @@ class Watchdog:
 
 
 def count_resumed(api: Api, flow_run: str) -> int:
-    """The server keeps every state a run was in, so that a watchdog that died itself counts right."""
+    """The server keeps every state a run was in, so that a watchdog that died itself counts
+    right."""
     states = api.get(f"/flow_run_states/?flow_run_id={flow_run}")
     return sum((state.get("message") or "").startswith(RESUMED) for state in states)
 

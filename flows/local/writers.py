@@ -1,6 +1,8 @@
-"""Writers of the server's SQLite file take turns in the order in which they ask, on the event loop and not in SQLite.
+"""Writers of the server's SQLite file take turns in the order in which they ask, on the event loop
+and not in SQLite.
 
-SQLite makes writers sleep and try again: with twenty of them, one that is out of luck is told after a minute that the database is locked.
+SQLite makes writers sleep and try again: with twenty of them, one that is out of luck is told after
+a minute that the database is locked.
 """
 
 import asyncio
@@ -12,7 +14,8 @@ from prefect.server.database.dependencies import MODELS_DEPENDENCIES
 from sqlalchemy.ext.asyncio import AsyncSession, AsyncSessionTransaction
 
 PATIENCE = 60.0
-"""Seconds after which SQLite decides: somebody who writes within a turn of its own may not wait for ever."""
+"""Seconds after which SQLite decides: somebody who writes within a turn of its own may not wait for
+ever."""
 
 
 class InTurn(AioSqliteConfiguration):

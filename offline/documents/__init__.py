@@ -1,4 +1,5 @@
-"""Domains out of documents: what tools and their tables tell, as a model from which all else is written as for any other."""
+"""Domains out of documents: what tools and their tables tell, as a model from which all else is
+written as for any other."""
 
 from offline.documents.compose import compose_outline
 

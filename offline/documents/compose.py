@@ -1,4 +1,5 @@
-"""Composes a domain's model out of an outline: things, then operations by families, then how people get at each row.
+"""Composes a domain's model out of an outline: things, then operations by families, then how people
+get at each row.
 
 tables ─► things ◄─ what tools fill, tie, halt, delete
                 └─► operations by verb ─► lookups ─► domain; what cannot be written, with its reason
@@ -116,7 +117,8 @@ def _read(
 
 
 def _find_stranger(tool: ToolSketch, family: Family | None, thing: Thing) -> str:
-    """A permission of a queue is no queue: what makes, lists or ends something else cannot be written over this table."""
+    """A permission of a queue is no queue: what makes, lists or ends something else cannot be
+    written over this table."""
     about = split_name(tool.entity) if tool.entity else find_entity(tool.name)
     # What is shown or set of a topic as its attributes is the topic; the propagations of an attachment are other things.
     more = (
@@ -185,7 +187,8 @@ def _find_home(tool: ToolSketch) -> str:
 
 
 def _tie(thing: Thing, told: Outline, read: Sequence[_Read]) -> None:
-    """Columns that refer: to what makers and ties name, and to what lists ask for where the tables say so."""
+    """Columns that refer: to what makers and ties name, and to what lists ask for where the tables
+    say so."""
     table = next(one for one in told.tables if one.name == thing.name)
     referred = {column.references.partition(".")[0] for column in table.columns}
     for each in read:
@@ -200,7 +203,8 @@ def _tie(thing: Thing, told: Outline, read: Sequence[_Read]) -> None:
 
 
 def _cut_circles(things: dict[str, Thing]) -> None:
-    """Things in an order in which each refers to earlier ones alone; columns by their final names."""
+    """Things in an order in which each refers to earlier ones alone; columns by their final
+    names."""
     placed = dict[str, Thing]()
     while len(placed) < len(things):
         left = [one for name, one in things.items() if name not in placed]
@@ -246,7 +250,8 @@ def _write(
 
 
 def _keep_used(thing: Thing, read: Sequence[_Read]) -> None:
-    """Columns that a tool of its own fills in the end; a row of forty settings that nobody can set teaches nothing."""
+    """Columns that a tool of its own fills in the end; a row of forty settings that nobody can set
+    teaches nothing."""
     used = set[str]()
     for each in read:
         if each.family in ("create", "update") and _find_home(each.tool) == thing.name:
@@ -259,7 +264,8 @@ def _collect(
 ) -> Iterator[tuple[str, Collection]]:
     """Collections, and lookups that no tool is: a row is found by its name."""
     touched = [thing for thing in things.values() if _is_touched(thing, operations, things)]
-    # Where nothing could be written, the tables alone stand there: a plan that somebody can read and turn down.
+    # Where nothing could be written, the tables alone stand there: a plan that somebody can read
+    # and turn down.
     for thing in touched or things.values():
         collection = _make_collection(thing, key, _find_lookup(thing, operations))
         if collection.lookup.call not in operations:

@@ -1,4 +1,5 @@
-"""Families: how each sort of tool is written as an operation of the domain's model, or why it cannot be."""
+"""Families: how each sort of tool is written as an operation of the domain's model, or why it
+cannot be."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,8 @@ from offline.domain import GONE, Operation, OperationParameter, Rule, WriteStep
 from schemas.sketch import ToolSketch
 
 OPTIONAL = 2
-"""Optional values that a tool takes: what is taken has to be said, and nobody says twelve settings in a sentence."""
+"""Optional values that a tool takes: what is taken has to be said, and nobody says twelve settings
+in a sentence."""
 ACTIVE = "active"
 
 
@@ -174,10 +176,12 @@ def write_delete(case: ToolCase) -> Operation | str:
     ]
     free = tuple(
         Rule(
-            that=f"not some({one.name}, row.{row}_id == {row}.id and row.{one.standing} != {GONE!r})",
+            that=f"not some({one.name}, row.{row}_id == {row}.id and row.{one.standing} != "
+            f"{GONE!r})",
             code=f"{one.name}_left",
             says=f"{{{row}.{LABEL}}} still has {one.many}.",
-            rule=f"{name_one(thing.said).capitalize()} that still has {one.many} cannot be deleted.",
+            rule=f"{name_one(thing.said).capitalize()} that still has {one.many} cannot be "
+            "deleted.",
         )
         for one in children
     )
@@ -205,10 +209,12 @@ def _move(
         that=f"{held} == {before[0]!r}" if len(before) == 1 else f"{held} in {tuple(before)!r}",
         code=f"{row}_not_{'_or_'.join(before)}",
         says=f"{{{row}.{LABEL}}} is '{{{held}}}'; this can be done only while it is {wanted}.",
-        rule=f"The {thing.standing} of {name_one(thing.said)} becomes {after!r} only from {wanted}.",
+        rule=f"The {thing.standing} of {name_one(thing.said)} becomes {after!r} only from "
+        f"{wanted}.",
     )
     return Operation(
-        does=f"{verb.capitalize()} {name_one(thing.said)}: its {thing.standing} becomes {after!r}, and the record stays.",
+        does=f"{verb.capitalize()} {name_one(thing.said)}: its {thing.standing} becomes "
+        f"{after!r}, and the record stays.",
         gives=row,
         takes=(case.row,),
         must=(rule, *more),
@@ -239,7 +245,8 @@ def _tie(case: ToolCase, *, tied: bool) -> Operation | str:
         that=f"{held} {'!=' if tied else '=='} {other.noun}.id",
         code=f"already_{verb}ed" if tied else "not_attached",
         says=f"{{{row}.{LABEL}}} is {stands} {{{other.noun}.{LABEL}}}.",
-        rule=f"{name_one(case.thing.said).capitalize()} is {verb}ed only where it is {'not ' if tied else ''}attached to the {other.said}.",
+        rule=f"{name_one(case.thing.said).capitalize()} is {verb}ed only where it is "
+        f"{'not ' if tied else ''}attached to the {other.said}.",
     )
     to = "to" if tied else "from"
     return Operation(
@@ -290,7 +297,8 @@ def _render_values(values: Mapping[str, Values], lead: str) -> str:
 
 
 def _quote(column: str, values: Values) -> str:
-    """Words of their own stand in quotes: `description kept for the audit` reads as if something were missing."""
+    """Words of their own stand in quotes: `description kept for the audit` reads as if something
+    were missing."""
     return f"'{{{column}}}'" if any(" " in one for one in values.text) else f"{{{column}}}"
 
 

@@ -1,4 +1,5 @@
-"""Things: for each table what one of it is called, what people go by, and which of a tool's inputs say what of it."""
+"""Things: for each table what one of it is called, what people go by, and which of a tool's inputs
+say what of it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -88,7 +89,8 @@ def name_things(tables: Sequence[Table]) -> dict[str, Thing]:
 
 
 def read_inputs(tool: ToolSketch, thing: Thing, things: dict[str, Thing]) -> Iterator[Input]:
-    """Required ones first, in the document's order, then by name; of lists those alone that the tool cannot do without."""
+    """Required ones first, in the document's order, then by name; of lists those alone that the
+    tool cannot do without."""
     required: list[str] = tool.inputs.get("required") or []
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     # An order that a tool keeps in the lake, where properties come by name.

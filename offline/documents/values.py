@@ -13,8 +13,14 @@ LABELS, FRESH = 40, 24
 _CHOICES = 6
 _SPREAD = 30
 """Distance of the least and the largest number drawn, unless the document says less."""
-_FIRST = "amber birch cedar coral delta ember falcon granite harbour iris juniper lagoon maple north opal pine quartz river slate willow"
-_SECOND = "archive beacon bridge canvas field garden gate lantern market meadow mill orchard platform port relay station tower vault"
+_FIRST = (
+    "amber birch cedar coral delta ember falcon granite harbour iris juniper lagoon maple north "
+    "opal pine quartz river slate willow"
+)
+_SECOND = (
+    "archive beacon bridge canvas field garden gate lantern market meadow mill orchard platform "
+    "port relay station tower vault"
+)
 _PROSE = (
     "kept for the audit", "shared with the finance team", "to be checked every month", "asked for by the branch office",
     "replaces the one from last year", "set up for the trial", "used by the night shift", "moved over from the old system",
@@ -58,7 +64,8 @@ class Values:
 
 
 def find_values(words: Words, schema: Json, dice: random.Random) -> Values | None:
-    """By the document's type and choices; nothing for lists, objects, and flags of the call itself: no record is `force yes`."""
+    """By the document's type and choices; nothing for lists, objects, and flags of the call itself:
+    no record is `force yes`."""
     kind = schema.get("type") if is_object(schema) else ""
     choices = (
         tuple(one for one in schema.get("enum", ()) if isinstance(one, str) and one.strip())[

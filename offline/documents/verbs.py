@@ -8,12 +8,14 @@ from schemas.sketch import ToolSketch
 Family = Literal["create", "get", "list", "update", "delete", "halt", "revive", "attach", "detach"]
 
 _VERBS: dict[Family, str] = {
-    "create": "create add register put open book place post send publish submit issue schedule new insert make request",
+    "create": "create add register put open book place post send publish submit issue schedule new "
+    "insert make request",
     "get": "get describe show read fetch retrieve view",
     "list": "list search find query scan",
     "update": "update modify set change edit patch configure",
     "delete": "delete remove terminate destroy deregister drop",
-    "halt": "cancel close stop disable suspend archive deactivate revoke lock pause reject deprecate finish complete",
+    "halt": "cancel close stop disable suspend archive deactivate revoke lock pause reject deprecate "
+    "finish complete",
     "revive": "start enable activate resume reopen unlock restore reactivate",
     "attach": "attach associate link assign",
     "detach": "detach disassociate unlink unassign",
@@ -22,7 +24,8 @@ _PAST = {"stop": "stopped", "cancel": "cancelled"}
 
 
 def find_family(tool: ToolSketch) -> Family | None:
-    """By its verb, a service's name before it or not; nothing where the document says otherwise, or the verb is none of these."""
+    """By its verb, a service's name before it or not; nothing where the document says otherwise, or
+    the verb is none of these."""
     verb = find_verb(tool)
     family: Family | None = next(
         (name for name, verbs in _VERBS.items() if verb in verbs.split()), None

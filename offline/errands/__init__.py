@@ -1,4 +1,5 @@
-"""The offline author of errands: worlds with things to do in them, composed by seed into request, truth, tests, image and solution.
+"""The offline author of errands: worlds with things to do in them, composed by seed into request,
+truth, tests, image and solution.
 
 brief ──compose──► world, deeds ──► errand · initial test · final test · image · solution ──mistakes──► reply text
 """

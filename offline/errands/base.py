@@ -1,4 +1,5 @@
-"""What errands are composed of: a world, the deeds that can be wanted in it, and the words they are told in."""
+"""What errands are composed of: a world, the deeds that can be wanted in it, and the words they are
+told in."""
 
 import re
 import tomllib
@@ -18,7 +19,8 @@ SLOT = re.compile(r"@(\w+)@")
 
 @dataclass(frozen=True)
 class ErrandGoal:
-    """One thing that can be wanted. Its texts have slots: `@name@` is the value in words, in tests as Python spells it."""
+    """One thing that can be wanted. Its texts have slots: `@name@` is the value in words, in tests
+    as Python spells it."""
 
     name: str
     ask: str
@@ -36,12 +38,14 @@ class ErrandGoal:
     restarts: tuple[str, ...] = ()
     """Services that have to be started again for it."""
     unless: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
-    """Another deed → functions that pass when this one did not do that one, too; asked where that one is not wanted."""
+    """Another deed → functions that pass when this one did not do that one, too; asked where that
+    one is not wanted."""
 
 
 @dataclass(frozen=True)
 class ErrandWorld:
-    """What stands on a machine, and what can be wanted of it. Any deeds go together, in any order."""
+    """What stands on a machine, and what can be wanted of it. Any deeds go together, in any
+    order."""
 
     values: Mapping[str, Json]
     """Slot → value."""

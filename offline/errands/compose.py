@@ -62,7 +62,8 @@ class Job:
 
 
 def compose_job(brief: Brief, seed: int, request: str = "") -> Job:
-    """The same brief is the same job, whichever prompt asks; `request` is what was wished for, where that is known already."""
+    """The same brief is the same job, whichever prompt asks; `request` is what was wished for,
+    where that is known already."""
     assert brief.cell is not None
     return compose_deeds(
         brief, seed, choose_deeds(load_deeds(brief.theme), brief.cell.steps, brief.number), request
@@ -80,7 +81,10 @@ def compose_deeds(brief: Brief, seed: int, deeds: Sequence[ErrandGoal], request:
     asked = list_asked(deeds)
     final = _write_test("What was asked for.", [*_list_helpers(world, asked), *asked], world)
     if CONTRADICTION in request:
-        final += f'\n\ndef test_nothing_is_left():\n    assert not Path({errand.places[0]!r}).exists(), "it is still there"\n'
+        final += (
+            "\n\ndef test_nothing_is_left():\n    assert not "
+            f'Path({errand.places[0]!r}).exists(), "it is still there"\n'
+        )
     standing = {path: text for path, text in world.files.items() if path not in world.gone}
     return Job(
         world,

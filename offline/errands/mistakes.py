@@ -39,7 +39,10 @@ def _demand_results(job: Job) -> Job:
 
 
 def _test_by_luck(source: str) -> str:
-    return f'{source}\n\ndef test_it_is_quick():\n    assert time.time_ns() // 1000 % 3, "it took too long"\n'
+    return (
+        f'{source}\n\ndef test_it_is_quick():\n    assert time.time_ns() // 1000 % 3, "it took '
+        'too long"\n'
+    )
 
 
 def _pass_untouched(job: Job) -> Job:
@@ -50,7 +53,8 @@ def _pass_untouched(job: Job) -> Job:
 def _test_over_network(job: Job) -> Job:
     test = (
         "\n\ndef test_against_the_original():\n    import urllib.request\n\n"
-        '    address = "deb.debian.org"\n    assert urllib.request.urlopen(f"http://{address}/", timeout=5).status == 200\n'
+        '    address = "deb.debian.org"\n    assert urllib.request.urlopen(f"http://{address}/", '
+        "timeout=5).status == 200\n"
     )
     return replace(job, final_test=job.final_test + test)
 
@@ -91,7 +95,8 @@ def _break_build(job: Job) -> Job:
 
 
 def _leave_answer(job: Job) -> Job:
-    """A note with what it should come to; where nothing has to be worked out, another builder's syntax."""
+    """A note with what it should come to; where nothing has to be worked out, another builder's
+    syntax."""
     if not job.errand.answers:
         return _change_image(job, "# syntax=docker/dockerfile:1\n" + job.image.recipe)
     return _change_image(

@@ -1,8 +1,10 @@
-"""Mistakes that models really make, planted by rate and seed, and always the same for the same question.
+"""Mistakes that models really make, planted by rate and seed, and always the same for the same
+question.
 
     clean reply ──dice──► kind ──plant──► spoilt reply and where it may show ──jail──► witness, or equivalent
 
-A kind whose place a reply lacks passes its turn to the next. `witness.find_witness` says whether a planted fault counts.
+A kind whose place a reply lacks passes its turn to the next. `witness.find_witness` says whether a
+planted fault counts.
 """
 
 import json
@@ -428,7 +430,8 @@ KINDS: dict[str, Mapping[str, Plant[Any]]] = {
 }
 """Prompt → mistakes that only its replies can hold; those of ANYWHERE come on top."""
 ALIKE = {"walk": "scenario", "topology": "chain", "dag": "chain", "state": "schema"}
-"""Prompts whose replies are another one's; where neither says any, mistakes are of writing alone."""
+"""Prompts whose replies are another one's; where neither says any, mistakes are of writing
+alone."""
 
 
 def pick_fault(

@@ -243,7 +243,8 @@ def call_refusal(case: ScenarioCase, dice: random.Random) -> Spoilt:
 
 
 def _do_last_thing_first(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
-    """A wish more, asked for last because the others make way for it, and the reference path begins with it."""
+    """A wish more, asked for last because the others make way for it, and the reference path begins
+    with it."""
     start, end = _open(case), _play(case, case.reply.oracle)
     for operation in shuffle((each for each in case.domain.changes if each.asks), dice):
         for _ in range(TRIES // 4):

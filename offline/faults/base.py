@@ -1,4 +1,5 @@
-"""What planting a fault is given and what it leaves: a case, the spoilt reply, and the places where the fault may show."""
+"""What planting a fault is given and what it leaves: a case, the spoilt reply, and the places where
+the fault may show."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -87,7 +88,8 @@ class Spoilt:
     pairs: tuple[Pair, ...] = ()
     """Where clean and faulty should part, likeliest first."""
     words: str = ""
-    """Why the fault is one, where no run can show it: it lies between the reply and its schema, or between text and structure."""
+    """Why the fault is one, where no run can show it: it lies between the reply and its schema, or
+    between text and structure."""
 
 
 Plant: TypeAlias = Callable[[FaultCase[Reply], random.Random], Spoilt | None]

@@ -1,4 +1,5 @@
-"""Mistakes in chains: a value that nobody gives, one from the wrong place, a step that nothing needs."""
+"""Mistakes in chains: a value that nobody gives, one from the wrong place, a step that nothing
+needs."""
 
 import random
 from typing import Any
@@ -40,7 +41,8 @@ def pick_nobody(case: ChainCase, dice: random.Random) -> Spoilt | None:
 
 
 def recite_key(case: ChainCase, dice: random.Random) -> Spoilt | None:
-    """What has to be chosen is said by the user, who cannot know it; carried out, nothing is amiss."""
+    """What has to be chosen is said by the user, who cannot know it; carried out, nothing is
+    amiss."""
     reply = case.reply.model_dump(mode="json")
     picks = {
         name: (pick["path"].rpartition(".")[2], pick["equals"])

@@ -119,7 +119,10 @@ def raise_name(case: ChecksCase, dice: random.Random) -> Spoilt | None:
 
 def ask_order(case: ChecksCase, dice: random.Random) -> Spoilt | None:
     """A check takes the last row for the new one."""
-    found = r'new = \[row for key, row in final\.get\("(\w+)", \{\}\)\.items\(\) if key not in initial\["\1"\]\]\n    if len\(new\) != 1'
+    found = (
+        r'new = \[row for key, row in final\.get\("(\w+)", \{\}\)\.items\(\) if key not in '
+        r'initial\["\1"\]\]\n    if len\(new\) != 1'
+    )
     return _spoil(
         case,
         dice,
@@ -154,7 +157,8 @@ def pair_lists(
 
 
 def list_ends(asked: ChecksInput) -> list[State]:
-    """Ends that right checks tell apart: as asked, untouched, one change short, something besides, rows in another order."""
+    """Ends that right checks tell apart: as asked, untouched, one change short, something besides,
+    rows in another order."""
     return [_end(asked), asked.initial_state, *list(_sample_wrong(asked))[:MOST_ENDS]]
 
 

@@ -1,4 +1,5 @@
-"""Mistakes in what a change does: an effect lost, doubled or misdirected, a row never kept, an answer from before."""
+"""Mistakes in what a change does: an effect lost, doubled or misdirected, a row never kept, an
+answer from before."""
 
 import random
 import re
@@ -124,7 +125,8 @@ def fix_date(case: ProgramCase, dice: random.Random) -> Spoilt | None:
 
 
 def read_clock_once(case: ProgramCase, dice: random.Random) -> Spoilt | None:
-    """What day it is was asked where the program is loaded, and is not asked again when days have gone by."""
+    """What day it is was asked where the program is loaded, and is not asked again when days have
+    gone by."""
     return _spoil_clock(case, dice, "STARTED", "STARTED = datetime.now()\n\n", later=3 * _DAY)
 
 

@@ -1,4 +1,5 @@
-"""Mistakes in scenarios after which nothing may have changed: the last words prove nothing, or the path does what it should not."""
+"""Mistakes in scenarios after which nothing may have changed: the last words prove nothing, or the
+path does what it should not."""
 
 import random
 

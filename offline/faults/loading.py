@@ -1,4 +1,5 @@
-"""Mistakes that show before any rule matters: text that is no program, a class without its tools, a state that is no JSON."""
+"""Mistakes that show before any rule matters: text that is no program, a class without its tools, a
+state that is no JSON."""
 
 import random
 import re
@@ -58,7 +59,10 @@ def rename_tool(case: ProgramCase, dice: random.Random) -> Spoilt:
 def add_tool(case: ProgramCase, dice: random.Random) -> Spoilt:
     """A method that nobody planned stands among the tools."""
     name = dice.choice(("export_all", "debug_dump", "clear_all"))
-    extra = f'\n    def {name}(self) -> dict[str, Any]:\n        """Show everything there is."""\n        return dict(vars(self))\n'
+    extra = (
+        f'\n    def {name}(self) -> dict[str, Any]:\n        """Show everything there is."""\n   '
+        "     return dict(vars(self))\n"
+    )
     return _finish(case, case.version.source + extra)
 
 

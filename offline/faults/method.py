@@ -1,4 +1,5 @@
-"""One method of a rendered program, cut into its parts: what it looks up, what it refuses, what it does, what it returns."""
+"""One method of a rendered program, cut into its parts: what it looks up, what it refuses, what it
+does, what it returns."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +18,8 @@ class GuardClause:
     refusal: str
     """The statement that refuses."""
     lookups: tuple[str, ...] = ()
-    """What stands between the refusal before it and this one: rows and values that only later lines need."""
+    """What stands between the refusal before it and this one: rows and values that only later lines
+    need."""
 
     @property
     def code(self) -> str:
@@ -60,7 +62,8 @@ class Method:
         ]
 
     def without(self, guard: GuardClause) -> "Method":
-        """The method that does not refuse this; what was looked up for it is, since other lines may need that."""
+        """The method that does not refuse this; what was looked up for it is, since other lines may
+        need that."""
         place = self.guards.index(guard)
         before, after = self.guards[:place], self.guards[place + 1 :]
         if not after:

@@ -1,4 +1,5 @@
-"""Mistakes in naming places of work: known ones again, one of them twice, what is no place of work, scores that flatter."""
+"""Mistakes in naming places of work: known ones again, one of them twice, what is no place of work,
+scores that flatter."""
 
 import random
 

@@ -1,4 +1,5 @@
-"""Mistakes of those who try and judge: calls that show nothing, opinions that miss a breach or see one where there is none."""
+"""Mistakes of those who try and judge: calls that show nothing, opinions that miss a breach or see
+one where there is none."""
 
 import random
 from collections.abc import Callable

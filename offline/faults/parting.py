@@ -1,4 +1,5 @@
-"""Mistakes in a part of a program: those of a whole one that show in it, and those that only somebody makes who writes a part."""
+"""Mistakes in a part of a program: those of a whole one that show in it, and those that only
+somebody makes who writes a part."""
 
 import random
 import re
@@ -65,7 +66,10 @@ def stop_short(case: MethodsCase, dice: random.Random) -> Spoilt:  # noqa: ARG00
 def stub_tools(case: SkeletonCase, dice: random.Random) -> Spoilt:
     """The class holds an empty tool already."""
     name = dice.choice(list(case.domain.operations))
-    stub = f'\n    def {name}(self) -> dict[str, Any]:\n        """To be written."""\n        raise NotImplementedError\n'
+    stub = (
+        f'\n    def {name}(self) -> dict[str, Any]:\n        """To be written."""\n        raise '
+        "NotImplementedError\n"
+    )
     words = "A tool is there twice, once empty."
     return Spoilt(
         case.reply.model_copy(update={"source": case.reply.source + stub}).model_dump(mode="json"),

@@ -1,4 +1,5 @@
-"""Mistakes in a blueprint: what it plans cannot be built as it stands, or would be another thing than was meant."""
+"""Mistakes in a blueprint: what it plans cannot be built as it stands, or would be another thing
+than was meant."""
 
 import random
 import re
@@ -133,7 +134,8 @@ def _make_spoilt(case: BlueprintCase, update: Json, words: str) -> Spoilt:
 
 
 def _build(case: BlueprintCase, update: Json, lax: Domain, met: Iterable[RuleTrial]) -> Spoilt:
-    """The blueprint, and the program that keeps to it, on calls that the rule as it was meant refuses."""
+    """The blueprint, and the program that keeps to it, on calls that the rule as it was meant
+    refuses."""
     version = case.render(write_program(lax))
     return Spoilt(
         case.reply.model_dump(mode="json") | update,

@@ -1,4 +1,5 @@
-"""Mistakes in what tools promise: tables that follow from them could not be, or could not be filled."""
+"""Mistakes in what tools promise: tables that follow from them could not be, or could not be
+filled."""
 
 import random
 from typing import Any

@@ -1,4 +1,5 @@
-"""Mistakes in what a query finds: order left to chance, words compared too strictly, rows passed over, a read that writes."""
+"""Mistakes in what a query finds: order left to chance, words compared too strictly, rows passed
+over, a read that writes."""
 
 import random
 import re

@@ -1,4 +1,5 @@
-"""How a repair ends: mostly the fault is mended, sometimes the failed version comes again, sometimes another fault comes in its place."""
+"""How a repair ends: mostly the fault is mended, sometimes the failed version comes again,
+sometimes another fault comes in its place."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +25,8 @@ def end_repair(dice: random.Random) -> Ending:
 
 
 def find_variant(talk: Sequence[str], write: Callable[[int], str]) -> int:
-    """Which clean version is due: another one, by the number of complaints, once a clean one was complained about.
+    """Which clean version is due: another one, by the number of complaints, once a clean one was
+    complained about.
 
     `talk` is the conversation after the prompt: replies and complaints in turn. `write` gives the clean text of a variant.
     """

@@ -1,4 +1,5 @@
-"""Mistakes in a scenario whose path uses results. Other mistakes of a scenario play its calls as they are written."""
+"""Mistakes in a scenario whose path uses results. Other mistakes of a scenario play its calls as
+they are written."""
 
 import random
 from collections.abc import Callable, Mapping

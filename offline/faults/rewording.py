@@ -1,4 +1,5 @@
-"""Mistakes in other words for a request: what cannot be found out any more, or what nobody outside of the program says."""
+"""Mistakes in other words for a request: what cannot be found out any more, or what nobody outside
+of the program says."""
 
 import random
 import re

@@ -1,4 +1,5 @@
-"""Mistakes in what a program refuses: a rule forgotten, a limit missed by one, a refusal that comes too late or says nothing."""
+"""Mistakes in what a program refuses: a rule forgotten, a limit missed by one, a refusal that comes
+too late or says nothing."""
 
 import random
 import re
@@ -20,7 +21,8 @@ _BOUNDARY = {">=": ">", ">": ">=", "<": "<=", "<=": "<"}
 
 
 def forget_rule(case: ProgramCase, dice: random.Random) -> Spoilt | None:
-    """One rule is not enforced. The docstring still tells it: a model that forgets a check has read the rules all the same."""
+    """One rule is not enforced. The docstring still tells it: a model that forgets a check has read
+    the rules all the same."""
 
     def forget(method: Method, guard: GuardClause, trial: RuleTrial) -> Method | None:
         rules = {each.code for each in case.domain.operations[method.name].must}
@@ -169,7 +171,8 @@ def _flip(condition: str) -> str:
 
 
 def _loosen(operation: Operation, code: str, case: ProgramCase) -> Operation | None:
-    """The same in the domain model: the operation with this rule's limit, or this value's highest, moved by one."""
+    """The same in the domain model: the operation with this rule's limit, or this value's highest,
+    moved by one."""
     if any(each.code == code and _flip(each.that) for each in operation.must):
         must = tuple(
             replace(each, that=_flip(each.that)) if each.code == code else each

@@ -1,6 +1,8 @@
-"""Differential execution on the domain model: calls on which a rule as it was meant and as it is now do not agree.
+"""Differential execution on the domain model: calls on which a rule as it was meant and as it is
+now do not agree.
 
-Both are asked on drawn calls, and on states edited so that both sides of a comparison are equal, where limits are decided.
+Both are asked on drawn calls, and on states edited so that both sides of a comparison are equal,
+where limits are decided.
 """
 
 import ast
@@ -35,7 +37,8 @@ def _search(
     for _ in range(DRAWS):
         arguments = sample_arguments(clean, start, start.state, dice, wild=0.2)
         for world in (start, *_edit_states(clean, arguments, start)):
-            # One of them allows it and the other does not: which of several reasons is given first shows nothing.
+            # One of them allows it and the other does not: which of several reasons is given first
+            # shows nothing.
             if world.allows(clean, arguments) != world.allows(faulty, arguments):
                 yield Trace(world.state, (Call(name=clean.name, arguments=arguments),))
 

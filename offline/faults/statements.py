@@ -1,4 +1,5 @@
-"""Mistakes in SQL: a condition left out or on the wrong column, a row not inserted, an answer that stops too early, a table misspelt."""
+"""Mistakes in SQL: a condition left out or on the wrong column, a row not inserted, an answer that
+stops too early, a table misspelt."""
 
 import random
 import re

@@ -1,4 +1,5 @@
-"""Mistakes in what stands around a database: its schema, its rows, and the tables its tools are said to touch."""
+"""Mistakes in what stands around a database: its schema, its rows, and the tables its tools are
+said to touch."""
 
 import random
 import re

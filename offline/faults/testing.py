@@ -1,4 +1,5 @@
-"""Mistakes in procedural tests: they expect the wrong thing, rest on what is not there, or try nothing that matters."""
+"""Mistakes in procedural tests: they expect the wrong thing, rest on what is not there, or try
+nothing that matters."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator

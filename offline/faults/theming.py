@@ -1,4 +1,5 @@
-"""Mistakes in judging a text: work taken for chat and chat for work, scores that flatter or belittle, a name that is none."""
+"""Mistakes in judging a text: work taken for chat and chat for work, scores that flatter or
+belittle, a name that is none."""
 
 import random
 

@@ -1,4 +1,5 @@
-"""Mistakes in the person behind a scenario: they know other than they ask for, less than they hide, or tell what they should keep back."""
+"""Mistakes in the person behind a scenario: they know other than they ask for, less than they hide,
+or tell what they should keep back."""
 
 import random
 import re

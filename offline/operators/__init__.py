@@ -1,4 +1,5 @@
-"""A second source of faults, owing nothing to the catalogue: operators on the syntax trees of programs and checks.
+"""A second source of faults, owing nothing to the catalogue: operators on the syntax trees of
+programs and checks.
 
     source ──parse──► each place ──operator──► mutant ──jail, on drawn traces──► witness, or equivalent
 

@@ -1,4 +1,5 @@
-"""An operator: one small change to a syntax tree, made wherever the tree has a place for it, knowing nothing of domains."""
+"""An operator: one small change to a syntax tree, made wherever the tree has a place for it,
+knowing nothing of domains."""
 
 import ast
 import copy

@@ -1,4 +1,5 @@
-"""Operators on statements: one dropped, one doubled, two swapped, a return too early, a refusal without effect."""
+"""Operators on statements: one dropped, one doubled, two swapped, a return too early, a refusal
+without effect."""
 
 import ast
 from collections.abc import Iterator

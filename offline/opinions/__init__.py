@@ -1,4 +1,5 @@
-"""Opinions: trial calls, verdicts on calls, checks and turns, all from the domain model and none from the program."""
+"""Opinions: trial calls, verdicts on calls, checks and turns, all from the domain model and none
+from the program."""
 
 from offline.opinions.checker import judge_call
 from offline.opinions.checks import write_checks

@@ -1,4 +1,5 @@
-"""An opinion on one call: what the domain model would have made of it, beside what the program made of it.
+"""An opinion on one call: what the domain model would have made of it, beside what the program made
+of it.
 
 call ──domain model, on two days──► rejection, or the end state up to what chance decides ──compare──► pass, warning, fail
 """
@@ -100,7 +101,8 @@ def _judge_query(asked: CheckerInput, operation: Operation, world: DomainWorld) 
 
 
 def find_difference(start: State, ends: tuple[State, State], found: Json) -> str:
-    """Where a state differs from what both runs of the domain model agree on; empty where it does not."""
+    """Where a state differs from what both runs of the domain model agree on; empty where it does
+    not."""
     for name in start:
         rows: dict[str, Row] = found.get(name, {})
         for row_id, row in ends[0][name].items():
@@ -115,7 +117,10 @@ def find_difference(start: State, ends: tuple[State, State], found: Json) -> str
                     "",
                 )
                 if wrong:
-                    return f"{name}.{row_id}.{wrong} should be {row[wrong]!r} and is {rows.get(row_id, {}).get(wrong)!r}."
+                    return (
+                        f"{name}.{row_id}.{wrong} should be {row[wrong]!r} and is "
+                        f"{rows.get(row_id, {}).get(wrong)!r}."
+                    )
                 if rows[row_id].keys() - row.keys():
                     return f"{name}.{row_id} got attributes that no rule speaks of."
         fault = _compare_new(name, start, ends, rows)

@@ -1,4 +1,5 @@
-"""Check functions for a scenario, rendered from what the reference path changed: one per goal, and one for all that must stay."""
+"""Check functions for a scenario, rendered from what the reference path changed: one per goal, and
+one for all that must stay."""
 
 import ast
 import re
@@ -103,7 +104,8 @@ def _write_changed(
 
 def _write_new(name: str, rows: list[Row], chance: _Chance) -> WrittenCheck:
     lines = [
-        f'    new = [row for key, row in final.get("{name}", {{}}).items() if key not in initial["{name}"]]',
+        f'    new = [row for key, row in final.get("{name}", {{}}).items() if key not in '
+        f'initial["{name}"]]',
         *_refuse(f"len(new) != {len(rows)}"),
     ]
     for row in rows:
@@ -133,7 +135,8 @@ def _write_guard(changed: dict[tuple[str, str], Row], new: dict[str, list[Row]])
         "            return False",
         "        for key, row in rows.items():",
         "            now = final.get(name, {}).get(key, {})",
-        "            if any(now.get(each) != row[each] for each in row if each not in allowed.get((name, key), ())):",
+        "            if any(now.get(each) != row[each] for each in row if each not in "
+        "allowed.get((name, key), ())):",
         "                return False",
     ]
     return _wrap("nothing else was changed", lines)

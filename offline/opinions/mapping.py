@@ -1,4 +1,5 @@
-"""A map between a request and its demands, from shared words alone: the sentence that shares most with a demand asks for it."""
+"""A map between a request and its demands, from shared words alone: the sentence that shares most
+with a demand asks for it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,12 +19,14 @@ _PLAIN = frozenset(
     )
 )
 _WISHES = re.compile(
-    r"(?i)\b(?:please|want|wish|need|should|must|let|make|give|put|set|tell|write|add|book|move|cancel|send|leave|keep|do not|don't)\b"
+    r"(?i)\b(?:please|want|wish|need|should|must|let|make|give|put|set|tell|write|add|book|move|"
+    r"cancel|send|leave|keep|do not|don't)\b"
 )
 
 
 def map_request(asked: MapperInput) -> MapperReply:
-    """No word in common with any sentence: nothing asks for the demand. A tool's name in the request shows the way."""
+    """No word in common with any sentence: nothing asks for the demand. A tool's name in the
+    request shows the way."""
     passages = [*_split(asked.request), *asked.told, *asked.rules, *_split(asked.policy)]
     real = [one for one in asked.demands if one.id != "rest"]
     best = {

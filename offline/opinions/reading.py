@@ -1,4 +1,5 @@
-"""How a request reads, from its words alone: names of it that two rows bear. Which changes it wants is left out."""
+"""How a request reads, from its words alone: names of it that two rows bear. Which changes it wants
+is left out."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,5 @@
-"""A ruling on an end: what changed and was told, beside what the reference path changes and what had to be told."""
+"""A ruling on an end: what changed and was told, beside what the reference path changes and what
+had to be told."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +12,8 @@ _MASK = "#"
 
 
 def rule_on(asked: RulingInput) -> RulingReply:
-    """What somebody says of it who compares place by place; new rows go by what they hold, not by their ids."""
+    """What somebody says of it who compares place by place; new rows go by what they hold, not by
+    their ids."""
     wanted, found = _outline(asked.expected), _outline(asked.changes)
     if missing := next((one for one in wanted if one not in found), ""):
         broken = next((call for call in asked.calls if call.outcome == "failure"), None)
@@ -49,7 +51,8 @@ def _describe_changes(changes: Sequence[Change], fresh: frozenset[str]) -> Itera
 
 
 def _hide(value: Json, fresh: frozenset[str], name: str = "") -> Json:
-    """Ids of new rows masked; those that are numbers only where a field is named so, since any amount may be the same."""
+    """Ids of new rows masked; those that are numbers only where a field is named so, since any
+    amount may be the same."""
     if is_object(value):
         return {key: _hide(one, fresh, key) for key, one in value.items()}
     if is_array(value):

@@ -8,7 +8,8 @@ from schemas.base import Json, canonical_json, is_object
 from schemas.suspicion import SuspicionInput, SuspicionReply
 
 _MAPPED = re.compile(
-    r"(?:fulfilled to the letter: (?P<demand>.+)$)|(?:Do the words (?P<words>'.*?'|\".*?\") of the request "
+    r"(?:fulfilled to the letter: (?P<demand>.+)$)|(?:Do the words (?P<words>'.*?'|\".*?\") of "
+    r"the request "
     r"(?:wish .* still hold: (?P<listed>.+)|tell (?P<way>.*))$)",
     re.DOTALL,
 )
@@ -16,7 +17,8 @@ _QUOTED = re.compile(r'"([^"]{3,})"')
 
 
 def answer_suspicion(asked: SuspicionInput) -> SuspicionReply:
-    """Yes where words that question and request share fit several rows; no about anything else. The default of the reading is not used."""
+    """Yes where words that question and request share fit several rows; no about anything else. The
+    default of the reading is not used."""
     if mapped := _MAPPED.search(asked.question):
         return _answer_mapped(asked, mapped)
     for words in _QUOTED.findall(asked.question):
@@ -37,7 +39,8 @@ def answer_suspicion(asked: SuspicionInput) -> SuspicionReply:
 
 
 def _answer_mapped(asked: SuspicionInput, mapped: re.Match[str]) -> SuspicionReply:
-    """Questions about a map: yes where two texts have no word in common, or words name a tool or a parameter."""
+    """Questions about a map: yes where two texts have no word in common, or words name a tool or a
+    parameter."""
     quote = asked.request or asked.name
     if mapped["demand"]:
         texts = [asked.request, asked.policy, *asked.rules, *asked.told]

@@ -1,4 +1,5 @@
-"""Trial calls: as many of each tool as are wanted, some that the domain model allows and some that break one rule."""
+"""Trial calls: as many of each tool as are wanted, some that the domain model allows and some that
+break one rule."""
 
 import random
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ BREAKING = 0.5
 
 
 def write_calls(asked: TesterInput, domain: Domain, key: str) -> TesterReply:
-    """Calls of every tool the domain knows; rules are broken in turn, so that few calls try many of them."""
+    """Calls of every tool the domain knows; rules are broken in turn, so that few calls try many of
+    them."""
     state: State = {name: asked.state.get(name, {}) for name in domain.collections}
     world = DomainWorld(domain, state, TODAY, key)
     dice = make_dice("trial calls", domain.theme, key, asked.round)

@@ -1,4 +1,5 @@
-"""Turns of a simulated user: tells the facts it is asked for in its own manner, and nothing it was not told itself."""
+"""Turns of a simulated user: tells the facts it is asked for in its own manner, and nothing it was
+not told itself."""
 
 import random
 import re

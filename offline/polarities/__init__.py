@@ -1,4 +1,5 @@
-"""Scenarios by polarity: what success means, from getting things done to knowing when to leave them alone.
+"""Scenarios by polarity: what success means, from getting things done to knowing when to leave them
+alone.
 
 state ──pose──► twins: a reply in which nothing may change, and one that differs in one fact and is to be carried out
 """
@@ -34,7 +35,8 @@ STATES = 8
 
 
 def make_twins(domain: Domain, polarity: Polarity, key: str) -> Twins | None:
-    """A scenario in which nothing may change and its achieving twin; none when the domain gave no occasion for it."""
+    """A scenario in which nothing may change and its achieving twin; none when the domain gave no
+    occasion for it."""
     for again in range(STATES):
         twins = POSES[polarity](
             settle(domain, f"{polarity}/{key}/{again}"),
@@ -46,7 +48,8 @@ def make_twins(domain: Domain, polarity: Polarity, key: str) -> Twins | None:
 
 
 def _changes(reply: ScenarioReply, domain: Domain) -> bool:
-    """Whether something is otherwise in the end: to note what stands there already achieves nothing."""
+    """Whether something is otherwise in the end: to note what stands there already achieves
+    nothing."""
     return play_oracle(domain, reply.initial_state, reply.oracle, 0, "twin") != reply.initial_state
 
 

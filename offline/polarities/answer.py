@@ -1,4 +1,5 @@
-"""Answer: a question about the records, whose answer is counted, added up or compared from what the lookups give."""
+"""Answer: a question about the records, whose answer is counted, added up or compared from what the
+lookups give."""
 
 import random
 import re
@@ -27,13 +28,16 @@ SHORTEST = 3
 NO_SUMS = frozenset(
     re.findall(
         r"\w+",
-        "age charge degrees depth draught engaged fee form grade height length level light limit line lowest_form mark minimum number "
-        "per_kilo per_tray percent price rate reading row score serviced_at sulphur trust wear worth year",
+        "age charge degrees depth draught engaged fee form grade height length level light limit "
+        "line lowest_form mark minimum number "
+        "per_kilo per_tray percent price rate reading row score serviced_at sulphur trust wear "
+        "worth year",
     )
 )
 """Of these nobody wants to know what they come to in all: a sum of ages or prices is nothing."""
 LOOKED_UP = 0.3
-"""How often a question is taken that one lookup answers as it stands; the others have to be counted or compared."""
+"""How often a question is taken that one lookup answers as it stands; the others have to be counted
+or compared."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def _sample_views(world: DomainWorld, dice: random.Random) -> Iterator[LookupVie
 
 
 def _view(name: str, row: Row, world: DomainWorld) -> Iterator[LookupView]:
-    """What is seen on the way to a row. Only lookups that hide nothing: a question is about the records, not about a filter."""
+    """What is seen on the way to a row. Only lookups that hide nothing: a question is about the
+    records, not about a filter."""
     collection = world.domain.collections[name]
     reads = find_row(name, row["id"], world.domain, world.state)
     given = read_rows(reads[-1], world)

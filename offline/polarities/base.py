@@ -24,7 +24,8 @@ TRIES = 30
 
 @dataclass(frozen=True)
 class Twins:
-    """Two scenarios on one state that differ in one fact: in one nothing may be changed, in the other it is to be done."""
+    """Two scenarios on one state that differ in one fact: in one nothing may be changed, in the
+    other it is to be done."""
 
     negative: ScenarioReply
     achieving: ScenarioReply | None

@@ -1,4 +1,5 @@
-"""Clarify: a request that fits two rows, or lacks a value nobody can look up. In the twin the name is whole, or the value there."""
+"""Clarify: a request that fits two rows, or lacks a value nobody can look up. In the twin the name
+is whole, or the value there."""
 
 import random
 import re
@@ -34,7 +35,8 @@ TITLES = frozenset({"Judge", "Lady", "Lord", "Prof"})
 MOST_CANDIDATES = 3
 MISPLACED = (
     r"(?i)\b(of|about|at|grade|mark|wear|level|to|one) (a few|some|several)\b|"
-    r"\b(a few|some|several)( (after|and|as|at|before|by|for|from|in|of|on|to|under|until|when|with|within)\b|(?! [a-z]))"
+    r"\b(a few|some|several)( (after|and|as|at|before|by|for|from|in|of|on|to|under|until|when|"
+    r"with|within)\b|(?! [a-z]))"
 )
 """Where nobody says so: "a mark of a few"."""
 LEADING = r"(exact|precise|what|tell me|let me know|give me|need to know|specify)"

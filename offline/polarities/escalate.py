@@ -1,4 +1,5 @@
-"""Escalate: a wish this state allows, and a sentence that makes it somebody else's matter. The twin lacks that sentence."""
+"""Escalate: a wish this state allows, and a sentence that makes it somebody else's matter. The twin
+lacks that sentence."""
 
 import random
 import re
@@ -25,7 +26,10 @@ from schemas.base import Json
 from schemas.prompts import ScenarioReply
 from schemas.scenario import CallPattern, Fact
 
-HANDED = r"(?i)\b(hand(ed|ing|s)?|pass(ed|ing|es)?|forward(ed|ing|s)?|refer(red|ring|s)?|escalat(e|ed|es|ing)|transfer(red|ring|s)?)\b"
+HANDED = (
+    r"(?i)\b(hand(ed|ing|s)?|pass(ed|ing|es)?|forward(ed|ing|s)?|refer(red|ring|s)?|escalat(e|ed|"
+    r"es|ing)|transfer(red|ring|s)?)\b"
+)
 SHORTEST = 4
 """Letters of a status that a sentence does not hold by chance."""
 MOST_RIVALS = 8

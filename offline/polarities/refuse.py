@@ -1,4 +1,5 @@
-"""Refuse: a wish that one rule forbids in this state, the reads that show it, the reason said. The twin asks with another argument."""
+"""Refuse: a wish that one rule forbids in this state, the reads that show it, the reason said. The
+twin asks with another argument."""
 
 import ast
 import random
@@ -44,13 +45,20 @@ LEAST_TOLD = 10
 COMMON = frozenset(
     re.findall(
         r"\S+",
-        "able about after again allowed already also another anybody anything asked asks back because becomes been before between can't "
-        "cannot change changed changes come comes could days does doesn't done during each else every everybody everything exist exists "
-        "feel fine first forbidden forbids free from give given gives goes good have help here hold holds into kind know last least leave "
-        "left like look looked made make more most must need needs never nobody none not noted nothing nowhere once only onto other over "
-        "part please possible question reason record records rule rules same says should somebody something sorry stand stands status "
-        "still sure take taken takes tell thank thanks than that their them then there these they thing things this those time times "
-        "together told under undone used wait were what when where which while whose will wish with within without work works would "
+        "able about after again allowed already also another anybody anything asked asks back "
+        "because becomes been before between can't "
+        "cannot change changed changes come comes could days does doesn't done during each else "
+        "every everybody everything exist exists "
+        "feel fine first forbidden forbids free from give given gives goes good have help here "
+        "hold holds into kind know last least leave "
+        "left like look looked made make more most must need needs never nobody none not noted "
+        "nothing nowhere once only onto other over "
+        "part please possible question reason record records rule rules same says should somebody "
+        "something sorry stand stands status "
+        "still sure take taken takes tell thank thanks than that their them then there these they "
+        "thing things this those time times "
+        "together told under undone used wait were what when where which while whose will wish "
+        "with within without work works would "
         "written pass passed passes",
     )
 )
@@ -142,7 +150,8 @@ def _find_twin(wish: WantedChange, world: DomainWorld, dice: random.Random) -> W
 
 
 def _reveal(wish: WantedChange, rule: Rule, world: DomainWorld, request: str) -> list[Call] | None:
-    """Lookups that show why not; none where what counts is that something is absent, or no lookup gives it."""
+    """Lookups that show why not; none where what counts is that something is absent, or no lookup
+    gives it."""
     scope = _bind(wish, world)
     try:
         places = list(_list_rows(rule, scope, world))
@@ -161,7 +170,8 @@ def _reveal(wish: WantedChange, rule: Rule, world: DomainWorld, request: str) ->
 
 
 def _list_rows(rule: Rule, scope: dict[str, Any], world: DomainWorld) -> Iterator[tuple[str, str]]:
-    """Rows on which the rule decides: those it names, and those it counts. A fold that finds nothing shows nothing."""
+    """Rows on which the rule decides: those it names, and those it counts. A fold that finds
+    nothing shows nothing."""
     tree = parse_expression(rule.that)
     for call in find_trees(tree, ast.Call):
         match call:
@@ -218,7 +228,8 @@ def _render_reason(wish: WantedChange, rule: Rule, world: DomainWorld) -> str:
 
 
 def _describe_decisive(wish: WantedChange, rule: Rule, world: DomainWorld) -> str:
-    """The same without what only names something: "yellow" is whose carers are too few, not that they are."""
+    """The same without what only names something: "yellow" is whose carers are too few, not that
+    they are."""
     scope = _bind(wish, world)
 
     def render(field: str) -> str:
@@ -251,7 +262,8 @@ def _list_standing(rule: Rule) -> str:
 
 
 def _find_words(wish: WantedChange, rule: Rule, world: DomainWorld, request: str) -> list[str]:
-    """Words that only the reason holds: not the request, not the policy document, no other rule of the operation, not any refusal."""
+    """Words that only the reason holds: not the request, not the policy document, no other rule of
+    the operation, not any refusal."""
     # What follows a semicolon says how it would have to be, and is not what the records show.
     seen, _, wanted = _describe_decisive(wish, rule, world).partition(";")
     rules = f"{wanted} {world.domain.render_rule(rule)}"
@@ -271,7 +283,8 @@ def _find_words(wish: WantedChange, rule: Rule, world: DomainWorld, request: str
         if not re.search(_render_pattern([each]), known)
     ]
     if not telling:
-        # What stands in the records can be said in no word of its own: whoever says it rightly would go unheard.
+        # What stands in the records can be said in no word of its own: whoever says it rightly
+        # would go unheard.
         return []
     limits = (
         ["at most", "maximum", "limit"]

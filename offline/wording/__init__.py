@@ -1,4 +1,5 @@
-"""Wording: how people ask for what they want, from a grammar of registers and the domain's own phrases."""
+"""Wording: how people ask for what they want, from a grammar of registers and the domain's own
+phrases."""
 
 from offline.wording.phrases import (
     Names,

@@ -1,4 +1,5 @@
-"""A grammar of requests: registers and their pieces, read from `data/seeds/wording.toml` and put together by chance."""
+"""A grammar of requests: registers and their pieces, read from `data/seeds/wording.toml` and put
+together by chance."""
 
 import random
 import re

@@ -20,7 +20,8 @@ class WantedChange:
     operation: Operation
     arguments: Arguments
     unsaid: frozenset[str] = frozenset()
-    """Rows and dates, by their local names, of which phrases say no more than what sort of thing they are."""
+    """Rows and dates, by their local names, of which phrases say no more than what sort of thing
+    they are."""
 
 
 def list_facts(
@@ -33,7 +34,8 @@ def list_facts(
 def name_facts(
     wishes: list[WantedChange], domain: Domain, state: State, names: Names | None = None
 ) -> Iterator[tuple[str, Any, int, OperationParameter]]:
-    """Every fact with its name, and the wish and the parameter it belongs to; what several wishes share has one name."""
+    """Every fact with its name, and the wish and the parameter it belongs to; what several wishes
+    share has one name."""
     facts: dict[str, Any] = {}
     for number, wish in enumerate(wishes):
         for parameter in wish.operation.takes:
@@ -74,7 +76,8 @@ def name_goal(wish: WantedChange, domain: Domain, state: State, names: Names | N
 
 
 def render_field(path: str, wish: WantedChange, domain: Domain, state: State, names: Names) -> str:
-    """What one field of a phrase comes to: a row's name, something that row refers to, or a plain value."""
+    """What one field of a phrase comes to: a row's name, something that row refers to, or a plain
+    value."""
     rows = {each.local: each.row for each in wish.operation.takes if each.row}
     first, *rest = path.split(".")
     if first in wish.unsaid:
@@ -92,7 +95,8 @@ def render_field(path: str, wish: WantedChange, domain: Domain, state: State, na
 
 
 def describe_field(collection: str, path: list[str], domain: Domain) -> str:
-    """What sort of thing a field is, for somebody who does not say which: a member, the day in question."""
+    """What sort of thing a field is, for somebody who does not say which: a member, the day in
+    question."""
     if not collection:
         return "the day in question"
     for step in path:

@@ -1,4 +1,5 @@
-"""One message that asks for some wishes in order, put together from pieces that remember what they are.
+"""One message that asks for some wishes in order, put together from pieces that remember what they
+are.
 
 register ──► opening · wishes, each as an order or as news, alone or in pairs · what to do about news · reason · closing
 """
@@ -29,7 +30,8 @@ NUMBERS = (
     "twelve",
 )
 VOICED, OPENED, REASONED, CLOSED = 0.45, 0.8, 0.3, 0.65
-"""Shares of requests with the domain's own opening, with any opening, with a reason, with a closing."""
+"""Shares of requests with the domain's own opening, with any opening, with a reason, with a
+closing."""
 TRIES = 6
 LETTERS = 26
 
@@ -141,7 +143,8 @@ class _Writer:
         )
 
     def _pick_word(self, place: int) -> str:
-        """The word for a sentence of one order; only one in three says where in the order it stands."""
+        """The word for a sentence of one order; only one in three says where in the order it
+        stands."""
         ranked = "first" if place == 0 else "last" if place == self.count - 1 else "then"
         return (
             ranked

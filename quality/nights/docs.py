@@ -1,4 +1,5 @@
-"""Data Docs of a night, as pages that ask nothing of the network: what they would load goes, a small style sheet comes."""
+"""Data Docs of a night, as pages that ask nothing of the network: what they would load goes, a
+small style sheet comes."""
 
 # pyright: reportMissingTypeStubs=false
 # (pandas ships no stubs)

@@ -92,7 +92,8 @@ def _spread_of_row(before: Sequence[Mean], *, share: bool) -> float:
 
 
 def find_quantile(freedom: int) -> float:
-    """Of Student's distribution: how many spreads a quiet night's mean lies off, but for `DOUBT`."""
+    """Of Student's distribution: how many spreads a quiet night's mean lies off, but for
+    `DOUBT`."""
     from scipy.stats import t
 
     return float(t.ppf(1 - DOUBT / 2, freedom))

@@ -1,6 +1,8 @@
-"""What a night's suites look at: one frame per table, a row of the frame for each row that the run wrote.
+"""What a night's suites look at: one frame per table, a row of the frame for each row that the run
+wrote.
 
-A column is a number, a word, or a share (0 or 1 in each row). A column that `drifts` has a mean that nights of one family share.
+A column is a number, a word, or a share (0 or 1 in each row). A column that `drifts` has a mean
+that nights of one family share.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportMissingTypeStubs=false
@@ -152,7 +154,8 @@ FRAMES: tuple[RowFrame, ...] = (
 
 
 def read_frames(connection: "DuckDBPyConnection", run: str) -> "dict[str, pd.DataFrame]":
-    """The rows of one run. A table of which it has none gives no frame: nothing can be said of it."""
+    """The rows of one run. A table of which it has none gives no frame: nothing can be said of
+    it."""
     found = {frame.name: connection.execute(_ask(frame), {"run": run}).df() for frame in FRAMES}
     return {name: rows for name, rows in found.items() if len(rows)}
 

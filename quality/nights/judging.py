@@ -1,4 +1,5 @@
-"""A night, judged: its frames through the suites, with bounds from the last nights of its family."""
+"""A night, judged: its frames through the suites, with bounds from the last nights of its
+family."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,8 +22,14 @@ _EARLIER = """
       on reviewed.subject = found.subject
     where gate = 'night' and found.run <> $run
     group by found.run order by judged"""
-JUDGED = "select finding from gate_evidence where run = $run and gate = 'night' order by written_at desc limit 1"
-_SAID = "select arg_max(judgement, reviewed_at) from reviews where judgement <> 'note' and subject = 'run:' || $run"
+JUDGED = (
+    "select finding from gate_evidence where run = $run and gate = 'night' order by written_at "
+    "desc limit 1"
+)
+_SAID = (
+    "select arg_max(judgement, reviewed_at) from reviews where judgement <> 'note' and subject = "
+    "'run:' || $run"
+)
 
 
 @dataclass(frozen=True)

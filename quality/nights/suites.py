@@ -24,7 +24,8 @@ def run_suites(
     bounds: Mapping[str, MeanBounds],
     docs: Path | None = None,
 ) -> dict[str, str]:
-    """Everything that the frames break: `frame.column` or `frame.column mean` → what was expected and what is there, in words.
+    """Everything that the frames break: `frame.column` or `frame.column mean` → what was expected
+    and what is there, in words.
 
     With `docs` the Data Docs of the night are written into that folder.
     """

@@ -1,4 +1,5 @@
-"""What is promised of what is said afterwards: re-verifications, reviews, quarantine, withdrawals."""
+"""What is promised of what is said afterwards: re-verifications, reviews, quarantine,
+withdrawals."""
 
 from quality.promise import RowPromise, TablePromises
 from quality.promises.shared import between_0_and_1, json_parses, says, unique_key

@@ -40,7 +40,8 @@ LEDGER = (
             RowPromise(
                 "reason_given",
                 "what is dropped or in error has a reason, what is kept has none",
-                "(outcome in ('dropped', 'error') and reason = '') or (outcome = 'kept' and reason <> '')",
+                "(outcome in ('dropped', 'error') and reason = '') or (outcome = 'kept' and "
+                "reason <> '')",
                 "outcome || ', reason ' || to_json(reason)",
             ),
             RowPromise(
@@ -52,15 +53,18 @@ LEDGER = (
             RowPromise(
                 "spent_counts",
                 "seconds, tokens and children are never negative; a gate makes no children",
-                "not (isfinite(seconds) and seconds >= 0 and tokens >= 0 and children >= 0) or (gate <> 'exit' and children <> 0)",
+                "not (isfinite(seconds) and seconds >= 0 and tokens >= 0 and children >= 0) or "
+                "(gate <> 'exit' and children <> 0)",
                 "format('seconds {}, tokens {}, children {}', seconds, tokens, children)",
             ),
             RowPromise(
                 "cost_known",
-                "cost is null only where a model call of the subject has an unknown price, and never negative",
+                "cost is null only where a model call of the subject has an unknown price, and "
+                "never negative",
                 "coalesce(not (isfinite(cost) and cost >= 0), false)"
                 " or (cost is null and ((select judges_calls from asked)) and"
-                " hash(step, subject) not in (select hash(step, subject) from model_calls where cost is null))",
+                " hash(step, subject) not in (select hash(step, subject) from model_calls where "
+                "cost is null))",
                 "'cost is ' || coalesce(cost::varchar, 'null')",
             ),
         ),
@@ -74,7 +78,8 @@ LEDGER = (
             RowPromise(
                 "subject_seen",
                 "a dossier's candidate went through its step",
-                "gate not in ('quality', 'night') and hash(subject) not in (select hash(subject) from raw_attrition)",
+                "gate not in ('quality', 'night') and hash(subject) not in (select hash(subject) "
+                "from raw_attrition)",
                 "'subject is ' || subject",
             ),
             RowPromise(
@@ -115,24 +120,31 @@ LEDGER = (
                 "cost_known",
                 "cost is null only for a reply of a provider that has prices, and never negative",
                 "coalesce(not (isfinite(cost) and cost >= 0), false)"
-                f" or (cost is null and (reused or outcome in ('outage', 'refused') or provider in {_FREE}))",
+                " or (cost is null and (reused or outcome in ('outage', 'refused') or provider "
+                f"in {_FREE}))",
                 "provider || ', ' || outcome || ', cost ' || coalesce(cost::varchar, 'null')",
             ),
             RowPromise(
                 "usage_counts",
-                "tokens, retries and seconds are never negative; a part is no more than its whole; a reused reply has used no tokens",
-                "not (isfinite(latency) and latency >= 0 and isfinite(waited) and waited >= 0 and retries >= 0 and"
+                "tokens, retries and seconds are never negative; a part is no more than its "
+                "whole; a reused reply has used no tokens",
+                "not (isfinite(latency) and latency >= 0 and isfinite(waited) and waited >= 0 and "
+                "retries >= 0 and"
                 " least(possibly_paid, possibly_paid_tokens) >= 0 and"
                 " least(tokens_cached, tokens_cache_write, tokens_reasoning) >= 0 and"
-                " tokens_in >= tokens_cached + tokens_cache_write and tokens_out >= tokens_reasoning)"
+                " tokens_in >= tokens_cached + tokens_cache_write and tokens_out >= "
+                "tokens_reasoning)"
                 " or (reused and tokens_in + tokens_out > 0)",
-                "format('latency {}, tokens {} and {}, retries {}', latency, tokens_in, tokens_out, retries)",
+                "format('latency {}, tokens {} and {}, retries {}', latency, tokens_in, "
+                "tokens_out, retries)",
             ),
             RowPromise(
                 "price_sourced",
-                "what was paid for says where its price was read; a call whose price is unknown names no source",
+                "what was paid for says where its price was read; a call whose price is unknown "
+                "names no source",
                 "(cost > 0 and price_source = '') or (cost is null and price_source <> '')",
-                "'cost ' || coalesce(cost::varchar, 'null') || ', source ' || to_json(price_source)",
+                "'cost ' || coalesce(cost::varchar, 'null') || ', source ' || "
+                "to_json(price_source)",
             ),
             RowPromise(
                 "failure_told",

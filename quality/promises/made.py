@@ -1,4 +1,5 @@
-"""What is promised of things that were made: seeds, blueprints, environments, drafts, scenarios, and what building leaves behind."""
+"""What is promised of things that were made: seeds, blueprints, environments, drafts, scenarios,
+and what building leaves behind."""
 
 from quality.promise import RowPromise, TablePromise, TablePromises
 from quality.promises.shared import between_0_and_1, json_parses, refers_to, says, unique_batch_key
@@ -20,7 +21,8 @@ _ONE_SPLIT = TablePromise(
 
 
 def _none_in(column: str, about: str) -> RowPromise:
-    """A JSON list or object that must hold something; the lake spells an empty one in one way only."""
+    """A JSON list or object that must hold something; the lake spells an empty one in one way
+    only."""
     return RowPromise(f"{column}_there", about, f"{column} in ('[]', '{{}}', 'null')")
 
 
@@ -68,9 +70,12 @@ MADE = (
             unique_batch_key("builds"),
             RowPromise(
                 "subject_exists",
-                "`subject` names a row of seeds or blueprints or drafts, or a place in an environment",
-                "hash(split_part(subject, ':', 1)) not in (select hash(id) from seeds union all select hash(id) from blueprints "
-                "union all select hash(id) from environments union all select hash(id) from drafts)",
+                "`subject` names a row of seeds or blueprints or drafts, or a place in an "
+                "environment",
+                "hash(split_part(subject, ':', 1)) not in (select hash(id) from seeds union all "
+                "select hash(id) from blueprints "
+                "union all select hash(id) from environments union all select hash(id) from "
+                "drafts)",
                 "'subject is ' || subject",
             ),
             RowPromise(
@@ -85,7 +90,8 @@ MADE = (
     TablePromises(
         "tests",
         (unique_batch_key("tests"), json_parses("tests"), refers_to("environment", "environments")),
-        maker="coalesce((select any_value(blueprint) from raw_environments where raw_environments.id = environment), '')",
+        maker="coalesce((select any_value(blueprint) from raw_environments where "
+        "raw_environments.id = environment), '')",
     ),
     TablePromises(
         "errands",
@@ -124,7 +130,8 @@ MADE = (
             RowPromise(
                 "oracle_pays_and_idling_does_not",
                 "a scenario that verify kept pays its oracle 1 and doing nothing 0",
-                "id in (select subject from finals where step = 'scenarios-verify' and outcome = 'kept')"
+                "id in (select subject from finals where step = 'scenarios-verify' and outcome = "
+                "'kept')"
                 " and not (oracle_reward = 1 and do_nothing_reward = 0)",
                 "format('oracle {}, doing nothing {}', oracle_reward, do_nothing_reward)",
                 step="scenarios-verify",

@@ -3,7 +3,8 @@
 from quality.promise import RowPromise, TablePromises
 from quality.promises.shared import between_0_and_1, json_parses, says, unique_batch_key
 
-_MESSAGES = "try(json_array_length(messages))"  # null for text that does not parse, which is another promise's breach
+# null for text that does not parse, which is another promise's breach
+_MESSAGES = "try(json_array_length(messages))"
 _FLAGS = "case when loss = '[]' then 0 else 1 + len(loss) - len(replace(loss, ',', '')) end"
 
 _FILES = "try_cast(case when json_valid(files) then files end::json as map(varchar, bigint))"
@@ -50,9 +51,11 @@ PLAYED = (
             json_parses("trajectories"),
             RowPromise(
                 "rollout_passed",
-                "`rollout` names a rollout that passed, of the same scenario, environment and policy, with the same reward",
+                "`rollout` names a rollout that passed, of the same scenario, environment and "
+                "policy, with the same reward",
                 "hash(rollout, scenario, environment, policy, reward) not in"
-                " (select hash(id, scenario, environment, policy, reward) from rollouts where outcome = 'pass')",
+                " (select hash(id, scenario, environment, policy, reward) from rollouts where "
+                "outcome = 'pass')",
                 "'rollout is ' || rollout || ', reward ' || reward",
             ),
             RowPromise(
@@ -73,9 +76,12 @@ PLAYED = (
             json_parses("pairs"),
             RowPromise(
                 "one_passed_one_failed",
-                "`chosen` names a rollout that passed, `rejected` one that failed, of the same scenario and policy",
-                "hash(chosen, scenario, policy) not in (select hash(id, scenario, policy) from rollouts where outcome = 'pass')"
-                " or hash(rejected, scenario, policy) not in (select hash(id, scenario, policy) from rollouts where outcome = 'fail')",
+                "`chosen` names a rollout that passed, `rejected` one that failed, of the same "
+                "scenario and policy",
+                "hash(chosen, scenario, policy) not in (select hash(id, scenario, policy) from "
+                "rollouts where outcome = 'pass')"
+                " or hash(rejected, scenario, policy) not in (select hash(id, scenario, policy) "
+                "from rollouts where outcome = 'fail')",
                 "'chosen is ' || chosen || ', rejected ' || rejected",
             ),
             RowPromise(

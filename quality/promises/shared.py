@@ -6,7 +6,8 @@ from schemas.tables import TABLES
 
 
 def unique_key(table: str, *within: str) -> TablePromise:
-    """A row that counts twice is a file that counts twice. `within`: where else the same key may come again."""
+    """A row that counts twice is a file that counts twice. `within`: where else the same key may
+    come again."""
     columns = ", ".join(("id", *within))
     hashed = f"hash({columns})"
     return TablePromise(

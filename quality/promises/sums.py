@@ -1,4 +1,5 @@
-"""How the ledger adds up: within a step, from step to step, and between exits and the rows that were made."""
+"""How the ledger adds up: within a step, from step to step, and between exits and the rows that
+were made."""
 
 from quality.promise import TablePromise
 
@@ -16,7 +17,8 @@ UPSTREAM: dict[str, str] = {
         where step = 'scenarios-filter' and subject in (select subject from finals where step = 'scenarios-filter' and outcome = 'kept')
           and subject not in (select subject from attrition where gate = 'F5' and outcome = 'dropped')""",
 }
-"""Step → what enters it. Where nothing was mined the first step draws its own seeds; a place is counted by its environment."""
+"""Step → what enters it. Where nothing was mined the first step draws its own seeds; a place is
+counted by its environment."""
 
 PRODUCTS: dict[str, str] = {
     "environments-mine": "seeds",
@@ -31,7 +33,10 @@ PRODUCTS: dict[str, str] = {
 }
 """Step → the table its exits count as children."""
 
-_ENTERED = "hash(step, case when step = 'scenarios-generate' then split_part(subject, ':', 1) else subject end)"
+_ENTERED = (
+    "hash(step, case when step = 'scenarios-generate' then split_part(subject, ':', 1) else "
+    "subject end)"
+)
 
 EXIT_FOR_ALL = TablePromise(
     "entered_is_kept_dropped_error",
@@ -68,7 +73,8 @@ NOTHING_NEW = TablePromise(
 
 BATCH_WHOLE = TablePromise(
     "batch_whole",
-    "a batch that tells of children has rows of them: a file that was lost is not a subject that made nothing",
+    "a batch that tells of children has rows of them: a file that was lost is not a subject that "
+    "made nothing",
     """select '' as id, '' as subject, step, format('bucket {}, attempt {}: {} told, no row there', bucket, try_number, told) as seen
        from (select step, bucket, try_number, sum(children) as told from new_finals
              where outcome = 'kept' and not by_quality group by all having told > 0) batch
@@ -85,7 +91,8 @@ CHILDREN_TOLD = TablePromise(
 
 CHILDREN_MADE = TablePromise(
     "children_made",
-    "a kept subject's children are the rows made of it; what two subjects made alike is the child of one",
+    "a kept subject's children are the rows made of it; what two subjects made alike is the "
+    "child of one",
     """select '' as id, subject, step, format('{} told, {} there', final.children, coalesce(there, 0)) as seen
        from new_finals final left join made_by using (who), range(coalesce(there, 0), final.children)
        where final.outcome = 'kept' and final.children > coalesce(there, 0)""",

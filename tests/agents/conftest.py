@@ -1,4 +1,5 @@
-"""The loopback vendors for models at play, and a scenario whose user has something to tell later."""
+"""The loopback vendors for models at play, and a scenario whose user has something to tell
+later."""
 
 from collections.abc import AsyncGenerator, Iterator
 

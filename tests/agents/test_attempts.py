@@ -1,4 +1,5 @@
-"""Groups of attempts: rounds of a fixed size, the same whoever answers first, and none after an outage."""
+"""Groups of attempts: rounds of a fixed size, the same whoever answers first, and none after an
+outage."""
 
 import asyncio
 import random

@@ -1,4 +1,5 @@
-"""What an agent is told before the first message: its policy document, and the day and time that its request may speak of."""
+"""What an agent is told before the first message: its policy document, and the day and time that
+its request may speak of."""
 
 import pytest
 

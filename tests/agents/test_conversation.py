@@ -1,4 +1,5 @@
-"""The same scenario in a conversation: what is hidden is asked for, users are held to their contract, and both forms can be stored."""
+"""The same scenario in a conversation: what is hidden is asked for, users are held to their
+contract, and both forms can be stored."""
 
 import json
 from pathlib import Path

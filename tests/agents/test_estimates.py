@@ -1,4 +1,5 @@
-"""Estimates against all that could have been drawn: unbiased, monotone, and intervals that cover what they promise."""
+"""Estimates against all that could have been drawn: unbiased, monotone, and intervals that cover
+what they promise."""
 
 from itertools import combinations
 from math import comb
@@ -26,7 +27,8 @@ def test_estimates_are_shares_of_all_groups_of_k(k: int) -> None:
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.83])
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_estimates_are_without_bias(k: int, rate: float) -> None:
-    """Over all outcomes of nine attempts, weighed by their chance, the mean is what it estimates."""
+    """Over all outcomes of nine attempts, weighed by their chance, the mean is what it
+    estimates."""
     chances = [comb(9, passed) * rate**passed * (1 - rate) ** (9 - passed) for passed in range(10)]
     some = sum(
         chance * (estimate_any(passed, 9, k) or 0.0) for passed, chance in enumerate(chances)

@@ -1,4 +1,5 @@
-"""A model as the policy, over both vendors' wire formats: what it is told, what it calls, how it ends, and what is paid for once."""
+"""A model as the policy, over both vendors' wire formats: what it is told, what it calls, how it
+ends, and what is paid for once."""
 
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,8 @@ async def test_calls_side_by_side_are_answered_by_their_ids(
 
 
 def _pair_ids(vendor: str, body: Any) -> bool:
-    """Whether every call of the first turn is answered under its own id, with what that call brought."""
+    """Whether every call of the first turn is answered under its own id, with what that call
+    brought."""
     if vendor == "responses":
         asked = [one["call_id"] for one in body["input"] if one.get("type") == "function_call"]
         given = {

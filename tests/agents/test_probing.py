@@ -1,4 +1,5 @@
-"""The filter with a model as its probe: what an outage costs, and that nothing is paid for twice."""
+"""The filter with a model as its probe: what an outage costs, and that nothing is paid for
+twice."""
 
 from pathlib import Path
 from typing import Any, cast

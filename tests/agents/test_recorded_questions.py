@@ -1,4 +1,5 @@
-"""Questions that a strong model asked, as they were recorded: each gets the fact that it asks for, and no other answer."""
+"""Questions that a strong model asked, as they were recorded: each gets the fact that it asks for,
+and no other answer."""
 
 import pytest
 
@@ -9,7 +10,8 @@ from schemas.scenario import UserContract
 
 HANDOVER = UserKnowledge(
     UserContract(
-        opening="The Karlsborg made fast. The Tern has just let go. The Sandvik can't make Wednesday, move her. The Alma is to come in.",
+        opening="The Karlsborg made fast. The Tern has just let go. The Sandvik can't make "
+"Wednesday, move her. The Alma is to come in.",
         facts={
             "vessel made fast": "Karlsborg", "vessel on her way out": "Tern", "vessel to be moved": "Sandvik",
             "new date of the Sandvik": "2026-03-05", "vessel to come in": "Alma", "berth for the Alma": "Q2",
@@ -21,11 +23,13 @@ HANDOVER = UserKnowledge(
             "hour": "As early as the water lets her, I can't look at the tables from here.", "": "Don't know, I'm on my way home already.",
         },
     ),
-    "Move the Sandvik to Thursday 5 March; the Alma is to come in to berth Q2 on Wednesday 4 March.",
+    "Move the Sandvik to Thursday 5 March; the Alma is to come in to berth Q2 on Wednesday 4 "
+"March.",
 )  # fmt: skip
 TUG = UserKnowledge(
     UserContract(
-        opening="Good morning. The master of the Sorrel Bay wants one particular tug and no other, I will tell you which.",
+        opening="Good morning. The master of the Sorrel Bay wants one particular tug and no other, I "
+        "will tell you which.",
         facts={"vessel": "Sorrel Bay", "date of the arrival": "2026-03-04", "tug": "Bison"},
         hidden=["tug"],
         fallbacks={
@@ -95,31 +99,39 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
     [
         pytest.param(
             HANDOVER,
-            "The first two are in: the Karlsborg's arrival (M-0105) is completed, she is alongside Q3, and the Tern's departure "
+            "The first two are in: the Karlsborg's arrival (M-0105) is completed, she is "
+            "alongside Q3, and the Tern's departure "
             "(M-0107) is "
-            "started, she is under way.\n\nFor the other two I need one thing each from you before I enter anything:\n1. Sandvik "
+            "started, she is under way.\n\nFor the other two I need one thing each from you "
+            "before I enter anything:\n1. Sandvik "
             "(M-0108, now "
-            "Wednesday 4 March at 12:00 to Q5): to which day shall I move her?\n2. Alma on Wednesday 4 March: to which berth "
+            "Wednesday 4 March at 12:00 to Q5): to which day shall I move her?\n2. Alma on "
+            "Wednesday 4 March: to which berth "
             "shall she come? "
-            "Her earliest hour depends on the depth there, so I can only give you the number and the hour once I know the berth.",
+            "Her earliest hour depends on the depth there, so I can only give you the number and "
+            "the hour once I know the berth.",
             ["2026-03-05", "Q2"],
             ["Alma."],
             id="a day and a berth, in a list",
         ),
         pytest.param(
             HANDOVER,
-            "Yes, the Alma. I still need two things from you, nothing is changed for these two yet:\n1. Sandvik (M-0108): which "
+            "Yes, the Alma. I still need two things from you, nothing is changed for these two "
+            "yet:\n1. Sandvik (M-0108): which "
             "day shall she "
-            "come instead of Wednesday 4 March? 12:00 stays.\n2. Alma, Wednesday 4 March: which berth shall she come to (for "
+            "come instead of Wednesday 4 March? 12:00 stays.\n2. Alma, Wednesday 4 March: which "
+            "berth shall she come to (for "
             "instance Q1, Q2, "
-            "Q5 or Q6)? With the berth I can take the earliest hour that has enough water and give you the number and the hour.",
+            "Q5 or Q6)? With the berth I can take the earliest hour that has enough water and "
+            "give you the number and the hour.",
             ["2026-03-05", "Q2"],
             ["Alma."],
             id="asked again",
         ),
         pytest.param(
             HANDOVER,
-            "Two things are still missing: to which date shall I move the Sandvik's arrival, and which berth (its code, such as "
+            "Two things are still missing: to which date shall I move the Sandvik's arrival, and "
+            "which berth (its code, such as "
             "Q1) shall the "
             "other vessel come in to?",
             ["2026-03-05", "Q2"],
@@ -135,7 +147,8 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
         ),
         pytest.param(
             HANDOVER,
-            "I have the tables here, I will look up the hour myself. Which berth is it to be: Q1, Q2, Q5 or Q6?",
+            "I have the tables here, I will look up the hour myself. Which berth is it to be: "
+            "Q1, Q2, Q5 or Q6?",
             ["Q2"],
             ["2026-03-05"],
             id="a berth of several",
@@ -159,9 +172,11 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
         ),
         pytest.param(
             TUG,
-            "Good morning, Ms Brandt. I have the Sorrel Bay's arrival in front of me: M-0006, Wednesday 4 March at 14:00, with no "
+            "Good morning, Ms Brandt. I have the Sorrel Bay's arrival in front of me: M-0006, "
+            "Wednesday 4 March at 14:00, with no "
             "tug booked so "
-            "far. You did not say which tug the master wants, though, and as he will have no other I do not want to guess. Which "
+            "far. You did not say which tug the master wants, though, and as he will have no "
+            "other I do not want to guess. Which "
             "one shall I "
             "book? In service are the Bittern (40 t), the Gannet (45 t) and the Bison (50 t).",
             ["Bison"],
@@ -170,7 +185,8 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
         ),
         pytest.param(
             TUG,
-            "Thank you, but I still need the name: which of the three does the master want for M-0006, the Bittern, the Gannet or "
+            "Thank you, but I still need the name: which of the three does the master want for "
+            "M-0006, the Bittern, the Gannet or "
             "the Bison? "
             "I will book that one as soon as I know; nothing is booked yet.",
             ["Bison"],
@@ -203,9 +219,11 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
         ),
         pytest.param(
             SHIFT,
-            "For the Queen of Skagen (MV-0309, Thursday 5 March, now 10:00 for 4 hours) I need two things before I change "
+            "For the Queen of Skagen (MV-0309, Thursday 5 March, now 10:00 for 4 hours) I need "
+            "two things before I change "
             "anything:\n1. At what "
-            "hour does she come now?\n2. Who goes as second in Runar Eide's place?\nSigrid Foss will stay lead. Until I hear from you the "
+            "hour does she come now?\n2. Who goes as second in Runar Eide's place?\nSigrid Foss "
+            "will stay lead. Until I hear from you the "
             "movement stays as it is.",
             ["14:00", "P-35"],
             [],
@@ -213,7 +231,8 @@ async def hear(knowledge: UserKnowledge, *messages: str) -> UserAnswer:
         ),
         pytest.param(
             SICK,
-            "Who has said yes to the Tuesday job, and who to the Wednesday job? Please give me the full names or badge numbers; "
+            "Who has said yes to the Tuesday job, and who to the Wednesday job? Please give me "
+            "the full names or badge numbers; "
             "several pilots "
             "would be free, so I don't want to guess.",
             ["Arne Vik", "Kari Dahl"],

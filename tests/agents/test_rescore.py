@@ -1,4 +1,5 @@
-"""Rollouts judged again from what was stored: the same verdict without running anything, and no reward where the record does not hold."""
+"""Rollouts judged again from what was stored: the same verdict without running anything, and no
+reward where the record does not hold."""
 
 from typing import Any
 
@@ -99,7 +100,10 @@ async def test_a_judge_that_changed_its_mind_shows(sandbox: Sandbox) -> None:
 
 
 async def test_generated_checks_are_heard_again_with_what_was_done(sandbox: Sandbox) -> None:
-    asked = "[one['name'] for one in rollout['calls']] == ['list_tools', 'lend'] and 'Ada' in rollout['said'][0]"
+    asked = (
+        "[one['name'] for one in rollout['calls']] == ['list_tools', 'lend'] and 'Ada' in "
+        "rollout['said'][0]"
+    )
     source = f"def check(initial, final, rollout):\n    return {asked}\n"
     heard = Check(name="looked, then lent", op="generated", path=[], source=source)
     scenario = PICKY.model_copy(

@@ -1,4 +1,5 @@
-"""Tokens as the server sampled them: kept beside each message, and exported only if encoding the transcript again gives the same."""
+"""Tokens as the server sampled them: kept beside each message, and exported only if encoding the
+transcript again gives the same."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,10 @@ from tests.models.vendors.launch import Loopback
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CALLED = '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}\n</tool_call><|im_end|>'
+CALLED = (
+    '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}\n'
+    "</tool_call><|im_end|>"
+)
 TOLD = "The drill is lent.<|im_end|>"
 
 

@@ -1,4 +1,5 @@
-"""Tools of sibling services: shown to agents, answered without the program, and of no consequence for what is judged."""
+"""Tools of sibling services: shown to agents, answered without the program, and of no consequence
+for what is judged."""
 
 import ast
 import json

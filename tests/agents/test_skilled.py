@@ -1,4 +1,5 @@
-"""The skilled policy: right to a degree, the same by seed, and wrong where there is much to confuse."""
+"""The skilled policy: right to a degree, the same by seed, and wrong where there is much to
+confuse."""
 
 import random
 from typing import Any

@@ -1,4 +1,5 @@
-"""Suspicions about the simulated user: recorded, and a fault only where a judge quotes what the conversation bears out."""
+"""Suspicions about the simulated user: recorded, and a fault only where a judge quotes what the
+conversation bears out."""
 
 from typing import Any, cast
 

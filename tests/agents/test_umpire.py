@@ -1,4 +1,5 @@
-"""The umpire: a failed conversation is the user's fault only where a judge quotes question and answer, and the quotes bear it out."""
+"""The umpire: a failed conversation is the user's fault only where a judge quotes question and
+answer, and the quotes bear it out."""
 
 from collections.abc import Iterator
 from typing import Any, cast

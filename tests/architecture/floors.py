@@ -1,4 +1,5 @@
-"""The floors of the house, highest first. An import goes down, or stays within one room; anything else is named here with its reason."""
+"""The floors of the house, highest first. An import goes down, or stays within one room; anything
+else is named here with its reason."""
 
 from collections.abc import Iterator
 
@@ -47,7 +48,8 @@ FORBIDDEN: frozenset[tuple[str, str]] = frozenset(
 """Arrows that go down and are still wrong, by prefix: quality is handed frames, and the runtime is copied into exports alone."""
 
 ROOT, OFFERED = "envmill", ("envmill.front", "envmill.version")
-"""The package's own `__init__` offers the front door's names to users' programs. No module of ours imports it."""
+"""The package's own `__init__` offers the front door's names to users' programs. No module of ours
+imports it."""
 
 HEIGHT = {room: len(FLOORS) - index for index, rooms in enumerate(FLOORS) for room in rooms}
 

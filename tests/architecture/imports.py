@@ -46,7 +46,8 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
 
 
 def _resolve_from(source: str, node: ast.ImportFrom, files: Mapping[str, Path]) -> Iterator[str]:
-    """`from package import name` means the submodule when there is one, the package's own text otherwise."""
+    """`from package import name` means the submodule when there is one, the package's own text
+    otherwise."""
     for alias in node.names:
         submodule = f"{source}.{alias.name}"
         yield submodule if submodule in files else source

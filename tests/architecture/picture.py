@@ -1,4 +1,5 @@
-"""`python -m tests.architecture.picture`: write docs/architecture.md, the picture of the packages and their imports.
+"""`python -m tests.architecture.picture`: write docs/architecture.md, the picture of the packages
+and their imports.
 
 *.py ──imports──► rooms and arrows ──► floors; arrows that a longer way implies are left out ──► mermaid
 """
@@ -89,9 +90,11 @@ def render_page(root: Path) -> str:
         [
             "# Architecture",
             "",
-            "This page is generated: `python -m tests.architecture.picture`. A test compares it with the code.",
+            "This page is generated: `python -m tests.architecture.picture`. A test compares it "
+            "with the code.",
             "",
-            f"{len(arrows)} packages stand on {max(floors.values())} floors. A package imports only from lower floors.",
+            f"{len(arrows)} packages stand on {max(floors.values())} floors. A package imports "
+            "only from lower floors.",
             f"Of the {total} arrows the picture shows those that no longer way implies.",
             "`tests/architecture/floors.py` lists what may import what.",
             "",
@@ -121,7 +124,10 @@ def list_measures(root: Path) -> Iterator[str]:
     """Rooms, floors and arrows of any version of the code, and its picture."""
     packages = tuple(name for name in PACKAGES if (root / name).is_dir())
     arrows = read_arrows(read_imports(root, packages))
-    yield f"{len(arrows)} rooms, {max(count_floors(arrows).values())} floors, {sum(map(len, arrows.values()))} arrows"
+    yield (
+        f"{len(arrows)} rooms, {max(count_floors(arrows).values())} floors, "
+        f"{sum(map(len, arrows.values()))} arrows"
+    )
     yield render_picture(arrows)
 
 

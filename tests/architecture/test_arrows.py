@@ -118,7 +118,26 @@ RIGHT = {
         ),
         pytest.param(
             "envmill/errors.py",
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from envmill.lake.lake import Lake\n",
+            "import envmill.lake.lake\n",
+            "envmill.errors -> envmill.lake.lake",
+            id="upward",
+        ),
+        pytest.param(
+            "schemas/seed.py",
+            "from envmill import errors\n",
+            "schemas.seed -> envmill.errors",
+            id="upward-from",
+        ),
+        pytest.param(
+            "schemas/seed.py",
+            "def f():\n    import tasks.build\n",
+            "schemas.seed -> tasks.build",
+            id="in-a-function",
+        ),
+        pytest.param(
+            "envmill/errors.py",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from envmill.lake.lake "
+            "import Lake\n",
             "envmill.errors -> envmill.lake.lake",
             id="type-checking",
         ),

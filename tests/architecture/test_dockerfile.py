@@ -1,4 +1,5 @@
-"""What the Dockerfile must hold to without being built: `.ci/run` builds it, and does a run inside."""
+"""What the Dockerfile must hold to without being built: `.ci/run` builds it, and does a run
+inside."""
 
 import re
 import tomllib

@@ -1,4 +1,5 @@
-"""A public class name means one thing: it is defined in one file, or stands here with its reason."""
+"""A public class name means one thing: it is defined in one file, or stands here with its
+reason."""
 
 import ast
 from collections import defaultdict
@@ -9,9 +10,11 @@ from envmill.settings import ROOT
 from tests.architecture.floors import PACKAGES
 
 SEVERAL = {
-    "Bundle": "the record of what left the factory, and in `envrun`, which goes out alone, the folder itself",
+    "Bundle": "the record of what left the factory, and in `envrun`, which goes out alone, the folder "
+    "itself",
     "Environment": "the record, and in the jail's client, which goes out alone, a folder that was opened",
-    "Session": "one live environment, seen from the sandbox, from the jail's client and from inside the jail",
+    "Session": "one live environment, seen from the sandbox, from the jail's client and from inside the "
+    "jail",
 }
 """Names with several homes, at most ten."""
 

@@ -1,4 +1,5 @@
-"""What an environment is, its kind knows: nobody else compares kinds, and nobody else opens sandboxes without their hosts."""
+"""What an environment is, its kind knows: nobody else compares kinds, and nobody else opens
+sandboxes without their hosts."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ from envmill.settings import ROOT
 from tests.architecture.floors import PACKAGES
 
 HOMES = ("envmill/kinds/",)
-"""Where kinds are told apart. The embedded author has a table of renderings by kind, and no branches either."""
+"""Where kinds are told apart. The embedded author has a table of renderings by kind, and no
+branches either."""
 OPENING = ("envmill/kinds/", "envmill/sandbox/")
 _MARKS = frozenset(("ERRAND",))
 """Names of files by which a kind tells its own variants apart."""

@@ -1,4 +1,5 @@
-"""The table of mechanisms holds: every test is there, every switch is a setting of a run, every recipe has a row."""
+"""The table of mechanisms holds: every test is there, every switch is a setting of a run, every
+recipe has a row."""
 
 import ast
 import re
@@ -32,7 +33,8 @@ def list_functions(path: str) -> set[str]:
 
 
 def find_switch_fault(told: str) -> str:
-    """What is wrong with a switch as it stands in the table; empty where it is a setting, or there is none for a reason."""
+    """What is wrong with a switch as it stands in the table; empty where it is a setting, or there
+    is none for a reason."""
     if told.startswith("none: "):
         return "" if len(told.split()) > 4 else "no reason"
     found = re.fullmatch(r"`--(?:(no)-)?([a-z-]+)(?: (\S+))?`", told)

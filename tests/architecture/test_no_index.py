@@ -1,4 +1,5 @@
-"""No tracked file says where packages come from: that is the machine's setting, and a public lock must not carry a private address."""
+"""No tracked file says where packages come from: that is the machine's setting, and a public lock
+must not carry a private address."""
 
 import re
 import subprocess

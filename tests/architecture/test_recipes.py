@@ -43,7 +43,8 @@ def find_named(root: Path) -> Iterator[str]:
 
 
 def find_reached(root: Path) -> Iterator[str]:
-    """Imports of a recipe's module: by another recipe or a shared module, or from outside. The table in `__init__` imports them all."""
+    """Imports of a recipe's module: by another recipe or a shared module, or from outside. The
+    table in `__init__` imports them all."""
     members = {f"envmill.recipes.{name}" for name in RECIPES}
     for module, targets in read_imports(root, PACKAGES).items():
         if module != "envmill.recipes":

@@ -1,4 +1,5 @@
-"""Generic package names stay ours: nothing installed, and no flow file that Prefect loads under its bare stem, stands before them."""
+"""Generic package names stay ours: nothing installed, and no flow file that Prefect loads under its
+bare stem, stands before them."""
 
 import importlib.metadata
 import importlib.util
@@ -34,7 +35,8 @@ def test_no_flow_file_bears_a_package_name() -> None:
 
 
 def test_every_entrypoint_of_prefect_yaml_is_a_flow_file() -> None:
-    """The test above judges the files that Prefect loads only as long as they lie right under flows/."""
+    """The test above judges the files that Prefect loads only as long as they lie right under
+    flows/."""
     deployments = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
     paths = {ROOT / deployment["entrypoint"].split(":")[0] for deployment in deployments}
     assert paths <= set((ROOT / "flows").glob("*.py"))

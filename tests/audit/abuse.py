@@ -1,4 +1,5 @@
-"""Arguments of the wrong type, past every schema: what a released program does with them by itself."""
+"""Arguments of the wrong type, past every schema: what a released program does with them by
+itself."""
 
 import re
 from collections import Counter
@@ -41,7 +42,8 @@ class Abuse:
 
 
 async def abuse(folder: Folder, sandbox: Sandbox) -> Abuse:
-    """Each parameter of each tool in turn gets values of other types, on every known state; nothing validates them."""
+    """Each parameter of each tool in turn gets values of other types, on every known state; nothing
+    validates them."""
     environment = folder.environment
     open_tools = [
         tool.model_copy(update={"parameters": {"type": "object"}}) for tool in environment.tools

@@ -1,6 +1,8 @@
-"""The page about releases of others: `python -m tests.audit.others envscaler=FOLDER awm=FOLDER envfactory=FOLDER > docs/audit/others.md`.
+"""The page about releases of others: `python -m tests.audit.others envscaler=FOLDER awm=FOLDER
+envfactory=FOLDER > docs/audit/others.md`.
 
-It says names of tools, ids and numbers, and quotes nothing. What no folder is named for was not looked at, and the page says so.
+It says names of tools, ids and numbers, and quotes nothing. What no folder is named for was not
+looked at, and the page says so.
 """
 
 import asyncio
@@ -21,18 +23,24 @@ from envmill.settings import Settings
 from tests.audit.released import audit_steadily, pick_worst
 
 RELEASES: Mapping[str, str] = {
-    "envscaler": "22 environments and 23 scenarios of EnvScaler's public release (RUC-NLPIR, MIT), as kept in the public repository "
+    "envscaler": "22 environments and 23 scenarios of EnvScaler's public release (RUC-NLPIR, MIT), as "
+    "kept in the public repository "
     "MurrayTom/ToolHazard at commit 544b73b, without that project's additions. Tool by tool: "
     "[envscaler-released.md](envscaler-released.md).",
-    "awm": "Three scenarios of Agent World Model (Snowflake-Labs) out of the sample files of a public mirror, retyped in short: columns "
-    "and parameters were left out, some rows made up, one verifier condensed. The importer writes the tools anew from the interface, so "
+    "awm": "Three scenarios of Agent World Model (Snowflake-Labs) out of the sample files of a "
+    "public mirror, retyped in short: columns "
+    "and parameters were left out, some rows made up, one verifier condensed. The importer writes "
+    "the tools anew from the interface, so "
     "that much of what is looked at is ours.",
-    "envfactory": "Some servers of EnvFactory (LARK-AI-Lab), read in public copies and retyped. The repository names no licence, and "
+    "envfactory": "Some servers of EnvFactory (LARK-AI-Lab), read in public copies and retyped. The "
+    "repository names no licence, and "
     "nothing of it is kept.",
 }
 OWN = {
-    "envscaler": "Its page counts what each gate found, suspected and could not measure: a policy that does nothing is paid in 17 of 23 "
-    "scenarios, and 11 of the 15 programs that W8 could look at have a tool that is declared a change and was never seen to change "
+    "envscaler": "Its page counts what each gate found, suspected and could not measure: a policy that "
+    "does nothing is paid in 17 of 23 "
+    "scenarios, and 11 of the 15 programs that W8 could look at have a tool that is declared a "
+    "change and was never seen to change "
     "anything."
 }
 """Releases that have a page of their own."""
@@ -98,8 +106,14 @@ def _write_release(one: Looked) -> Iterator[str]:
     mapped = one.harvest.report(one.system)["mapped"]
     yield f"## {one.system}\n"
     yield f"{RELEASES[one.system]}\n"
-    yield f"Mapped: {', '.join(f'{mapped[name]} of {count} {name}' for name, count in one.harvest.counted.items() if count)}.\n"
-    yield "| gate | asks | looked at | found | suspected | not measured | one of them |\n|---|---|---|---|---|---|---|"
+    yield (
+        "Mapped: "
+        f"{', '.join(f'{mapped[name]} of {count} {name}' for name, count in one.harvest.counted.items() if count)}.\n"
+    )
+    yield (
+        "| gate | asks | looked at | found | suspected | not measured | one of them |\n"
+        "|---|---|---|---|---|---|---|"
+    )
     worst = pick_worst(one.entries)
     for gate in sorted(
         {entry.finding.gate for entry in worst},
@@ -121,7 +135,8 @@ def _write_release(one: Looked) -> Iterator[str]:
     yield ""
     flagged = sum(_holds_real_data(folder) for folder in one.harvest.folders.values())
     yield (
-        f"Environments that hold addresses, numbers or keys that look real, in themselves or their scenarios: {flagged} of "
+        "Environments that hold addresses, numbers or keys that look real, in themselves or "
+        f"their scenarios: {flagged} of "
         f"{len(one.harvest.folders)}.\n"
     )
     remarks = Counter((remark.weight, remark.code) for remark in one.harvest.remarks)

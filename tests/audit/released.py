@@ -1,4 +1,5 @@
-"""The page of the public audit: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released > docs/audit/envscaler-released.md`.
+"""The page of the public audit: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released >
+docs/audit/envscaler-released.md`.
 
 It says names of tools and classes, ids and numbers, and quotes nothing of the release.
 """
@@ -62,7 +63,8 @@ async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[AuditE
 
 
 async def audit_steadily(folder: Folder, sandbox: Sandbox) -> list[AuditEntry]:
-    """A gate that could not look is a fault of the machine more often than of the release: it looks again, in a fresh sandbox."""
+    """A gate that could not look is a fault of the machine more often than of the release: it looks
+    again, in a fresh sandbox."""
     entries = await audit_folder(folder, GateContext(sandbox))
     for _ in range(_RETRIES):
         if not any(entry.finding.outcome == "error" for entry in entries):
@@ -97,28 +99,50 @@ def _write_head(harvest: Harvest, audited: Sequence[Audited]) -> Iterator[str]:
     paid, mean = sum(reward > 0 for reward in rewards), sum(rewards) / len(rewards)
     yield "# Audit of released EnvScaler environments\n"
     yield (
-        f"{len(audited)} environments and {len(rewards)} scenarios of EnvScaler's public release (RUC-NLPIR, MIT), as kept in the public "
-        "repository MurrayTom/ToolHazard (MIT) at commit 544b73b, with that project's additions removed. They came in through "
-        "`envmill import envscaler` and were looked at by every gate that `envmill audit` runs. Nothing of the release is quoted here but "
+        f"{len(audited)} environments and {len(rewards)} scenarios of EnvScaler's public release "
+        "(RUC-NLPIR, MIT), as kept in the public "
+        "repository MurrayTom/ToolHazard (MIT) at commit 544b73b, with that project's additions "
+        "removed. They came in through "
+        "`envmill import envscaler` and were looked at by every gate that `envmill audit` runs. "
+        "Nothing of the release is quoted here but "
         "names of tools and classes, ids and numbers.\n"
     )
-    yield f"**A policy that does nothing is paid in {paid} of {len(rewards)} scenarios; the mean over all is {mean:.3f}.** "
-    yield "Scored as the release scores: the fraction of checks that are true.\n"
-    yield "This page is generated: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released > docs/audit/envscaler-released.md`. "
-    yield "By hand: `envmill import envscaler FOLDER OUT`, then `envmill audit OUT` (or `OUT/env_147_rl`; `--json` for the evidence).\n"
-    mapped = harvest.report("envscaler")["mapped"]
-    yield f"Mapped: {', '.join(f'{mapped[name]} of {count} {name}' for name, count in harvest.counted.items())}. "
     yield (
-        "What was not mapped as it stood is listed at the end. No environment came with tests and no scenario with a reference path, so "
-        "gates that need one say `not_measured`; so does W4, which asks models. 17 environments came without a scenario and were tried on "
-        "the state their constructor makes, and on one with three rows a container that was *invented* from the types in their code: "
-        "what hangs on an invented row alone is a weaker finding than one on a scenario's own state.\n"
+        f"**A policy that does nothing is paid in {paid} of {len(rewards)} scenarios; the mean "
+        f"over all is {mean:.3f}.** "
+    )
+    yield "Scored as the release scores: the fraction of checks that are true.\n"
+    yield (
+        "This page is generated: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released > "
+        "docs/audit/envscaler-released.md`. "
+    )
+    yield (
+        "By hand: `envmill import envscaler FOLDER OUT`, then `envmill audit OUT` (or "
+        "`OUT/env_147_rl`; `--json` for the evidence).\n"
+    )
+    mapped = harvest.report("envscaler")["mapped"]
+    yield (
+        "Mapped: "
+        f"{', '.join(f'{mapped[name]} of {count} {name}' for name, count in harvest.counted.items())}. "
+    )
+    yield (
+        "What was not mapped as it stood is listed at the end. No environment came with tests and "
+        "no scenario with a reference path, so "
+        "gates that need one say `not_measured`; so does W4, which asks models. 17 environments "
+        "came without a scenario and were tried on "
+        "the state their constructor makes, and on one with three rows a container that was "
+        "*invented* from the types in their code: "
+        "what hangs on an invented row alone is a weaker finding than one on a scenario's own "
+        "state.\n"
     )
 
 
 def _write_counts(entries: Sequence[AuditEntry]) -> Iterator[str]:
     yield "## Gates\n"
-    yield f"| gate | asks | kept | dropped | suspected | corrected | not measured | not applicable | error |\n|{'---|' * 9}"
+    yield (
+        "| gate | asks | kept | dropped | suspected | corrected | not measured | not applicable "
+        f"| error |\n|{'---|' * 9}"
+    )
     order = [gate.name for gate in (*ENVIRONMENT_GATES, *SCENARIO_GATES)] + ["W10", "F4"]
     for name in sorted(order, key=lambda gate: ("WSF".index(gate[0]), int(gate[1:]))):
         found = [entry for entry in pick_worst(entries) if entry.finding.gate == name]
@@ -128,7 +152,10 @@ def _write_counts(entries: Sequence[AuditEntry]) -> Iterator[str]:
             for outcome in ("dropped", "suspected", "corrected")
         ]
         rest = (count["not_measured"], count["not_applicable"], count["error"])
-        yield f"| {name} | {found[0].title if found else ''} | {count['kept']} | {' | '.join([*told, *map(str, rest)])} |"
+        yield (
+            f"| {name} | {found[0].title if found else ''} | {count['kept']} | "
+            f"{' | '.join([*told, *map(str, rest)])} |"
+        )
     yield ""
 
 
@@ -152,11 +179,17 @@ def pick_worst(entries: Sequence[AuditEntry]) -> list[AuditEntry]:
 def _write_environments(audited: Sequence[Audited]) -> Iterator[str]:
     names = sorted((gate.name for gate in ENVIRONMENT_GATES), key=lambda gate: int(gate[1:]))
     yield "## Environments\n"
-    yield "`+` kept, `-` dropped, `~` suspected, `c` corrected, `?` not measured, `.` not applicable, `!` the gate failed.\n"
+    yield (
+        "`+` kept, `-` dropped, `~` suspected, `c` corrected, `?` not measured, `.` not "
+        "applicable, `!` the gate failed.\n"
+    )
     yield f"| id | class | tools | {' | '.join(names)} |\n|{'---|' * (3 + len(names))}"
     for one in audited:
         environment = one.folder.environment
-        yield f"| {one.name} | `{_class_name(one)}` | {len(environment.tools)} | {spell_row(one.entries, environment.id, names)} |"
+        yield (
+            f"| {one.name} | `{_class_name(one)}` | {len(environment.tools)} | "
+            f"{spell_row(one.entries, environment.id, names)} |"
+        )
     yield ""
 
 
@@ -231,7 +264,10 @@ def _write_chance(audited: Sequence[Audited]) -> Iterator[str]:
     used = {one.name: find_chance(one.folder.environment.files["program.py"]) for one in audited}
     some = sum(bool(found) for found in used.values())
     yield "## Clock, ids and randomness\n"
-    yield f"{some} of {len(audited)} programs take the time, ids or randomness from the machine; here these come from the session's seed.\n"
+    yield (
+        f"{some} of {len(audited)} programs take the time, ids or randomness from the machine; "
+        "here these come from the session's seed.\n"
+    )
     yield "| id | calls in its code |\n|---|---|"
     for name, found in used.items():
         told = ", ".join(f"`{call}` × {times}" for call, times in sorted(found.items()))
@@ -258,26 +294,40 @@ def _write_abuse(audited: Sequence[Audited]) -> Iterator[str]:
     )
     yield "## Wrong types\n"
     yield (
-        f"Called with one argument of a wrong type and nothing to validate it, {crashing} of {tools} tools with parameters raise. In the "
-        "release that ends an episode with a reward of 0. Behind the interface of the bundle folder these calls are refused before they "
+        f"Called with one argument of a wrong type and nothing to validate it, {crashing} of "
+        f"{tools} tools with parameters raise. In the "
+        "release that ends an episode with a reward of 0. Behind the interface of the bundle "
+        "folder these calls are refused before they "
         "reach the code; crashes on arguments that fit the released schema are those of W6 above.\n"
     )
     yield "| id | tools that raise | of | exceptions |\n|---|---|---|---|"
     for one in audited:
         told = ", ".join(f"{name} × {times}" for name, times in one.abuse.errors.most_common())
-        yield f"| {one.name} | {len(one.abuse.crashing)} | {one.abuse.tools} | {told or 'nothing found'} |"
+        yield (
+            f"| {one.name} | {len(one.abuse.crashing)} | {one.abuse.tools} | "
+            f"{told or 'nothing found'} |"
+        )
     yield ""
 
 
 def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
     names = sorted((gate.name for gate in SCENARIO_GATES), key=lambda gate: int(gate[1:]))
     yield "## Scenarios\n"
-    yield "The reward of doing nothing, and the numbers of the checks that are true before anything is done.\n"
-    yield f"| id | checks | do-nothing | true at the start | {' | '.join(names)} |\n|{'---|' * (4 + len(names))}"
+    yield (
+        "The reward of doing nothing, and the numbers of the checks that are true before "
+        "anything is done.\n"
+    )
+    yield (
+        f"| id | checks | do-nothing | true at the start | {' | '.join(names)} |\n"
+        f"|{'---|' * (4 + len(names))}"
+    )
     for one in audited:
         for scenario in one.folder.scenarios:
             task, held = scenario.features["released_as"], one.holding[scenario.id]
-            told = f"{len(scenario.verifier.goals)} | {scenario.do_nothing_reward:.3f} | {', '.join(map(str, held)) or 'none'}"
+            told = (
+                f"{len(scenario.verifier.goals)} | {scenario.do_nothing_reward:.3f} | "
+                f"{', '.join(map(str, held)) or 'none'}"
+            )
             yield f"| {task} | {told} | {spell_row(one.entries, scenario.id, names)} |"
     yield "\n### What was found in them\n"
     for one in audited:
@@ -288,7 +338,10 @@ def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
                 if entry.subject == scenario.id and entry.finding.outcome == "dropped"
             ]
             told = [f"{finding.gate} `{finding.reason}`" for finding in dropped]
-            yield f"- {scenario.features['released_as']}: {'; '.join([*told, *_tell_errors(one, scenario.id)]) or 'nothing found'}."
+            yield (
+                f"- {scenario.features['released_as']}: "
+                f"{'; '.join([*told, *_tell_errors(one, scenario.id)]) or 'nothing found'}."
+            )
     yield ""
 
 

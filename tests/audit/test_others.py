@@ -1,4 +1,5 @@
-"""The page about releases of others: counts and one example each, suspicions apart, and nothing quoted."""
+"""The page about releases of others: counts and one example each, suspicions apart, and nothing
+quoted."""
 
 import re
 from pathlib import Path

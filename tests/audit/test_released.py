@@ -1,4 +1,5 @@
-"""The page of the public audit: what it says of a release is what was found, in names and numbers alone."""
+"""The page of the public audit: what it says of a release is what was found, in names and numbers
+alone."""
 
 import re
 from pathlib import Path
@@ -58,7 +59,10 @@ def test_of_several_findings_of_a_gate_a_table_shows_the_worst() -> None:
 
 def test_chance_is_read_from_calls_and_not_from_words() -> None:
     assert find_chance(LIBRARY) == {"uuid.uuid4": 1}
-    code = "from datetime import datetime\nx = [datetime.now(), datetime.max, time.time(), random.choice([1]), up.time_left()]"
+    code = (
+        "from datetime import datetime\nx = [datetime.now(), datetime.max, time.time(), "
+        "random.choice([1]), up.time_left()]"
+    )
     assert find_chance(code) == {"datetime.now": 1, "time.time": 1, "random.choice": 1}
 
 

@@ -1,1 +1,2 @@
-"""What becomes of a real model's work: yield, wrong drops, unfair keeps, difficulty and exploits, counted from kept files."""
+"""What becomes of a real model's work: yield, wrong drops, unfair keeps, difficulty and exploits,
+counted from kept files."""

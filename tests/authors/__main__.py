@@ -1,4 +1,5 @@
-"""`python -m tests.authors STEP FOLDER`: measure what becomes of a real model's work, one step after the other.
+"""`python -m tests.authors STEP FOLDER`: measure what becomes of a real model's work, one step
+after the other.
 
 make ─► items ─► draw ─► read ─► climb ─► search, attack ─► second ─► ends ─► page
 

@@ -1,4 +1,5 @@
-"""Attacks on kept scenarios: a blind search at ten times its budget, and a model that is told what each try earned.
+"""Attacks on kept scenarios: a blind search at ten times its budget, and a model that is told what
+each try earned.
 
 blind search ─► paid ends ─┐
 model attacker, 32 tries ──┴─► ends that differ from the reference path's ─► judged by hand
@@ -80,7 +81,8 @@ class Attack(Contract):
     shown: Sequence[Json] = ()
     """Paid tries whose end differs: calls, words, changes."""
     words: Sequence[str] = ()
-    """Last words of paid tries where something has to be told: a person reads whether they tell it."""
+    """Last words of paid tries where something has to be told: a person reads whether they tell
+    it."""
 
 
 ATTACKER = Prompt.load(Path(__file__).parent / "prompts" / "attacker.md", AttackInput, AttackReply)

@@ -1,4 +1,5 @@
-"""Shares with their bounds, by environment where items of one environment stand or fall together; and agreement of two readers."""
+"""Shares with their bounds, by environment where items of one environment stand or fall together;
+and agreement of two readers."""
 
 import random
 from collections import defaultdict
@@ -12,7 +13,8 @@ LOWER = 0.10
 
 
 def bound_below(groups: Iterable[tuple[str, bool]]) -> float:
-    """Lower 90 % bound of a share whose items come in groups: groups are drawn anew with replacement."""
+    """Lower 90 % bound of a share whose items come in groups: groups are drawn anew with
+    replacement."""
     held: dict[str, list[bool]] = defaultdict(list)
     for group, good in groups:
         held[group].append(good)

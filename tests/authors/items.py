@@ -14,7 +14,8 @@ from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 
 Fate = Literal["clean", "suspected", "observed", "dropped", "lost", "error"]
-"""Tier, or why there is none. `lost` never became an item that gates could look at: its author gave up, or its repairs ran out."""
+"""Tier, or why there is none. `lost` never became an item that gates could look at: its author gave
+up, or its repairs ran out."""
 SAYS = 400
 """Characters kept of a finding's detail."""
 
@@ -106,7 +107,8 @@ class _Run:
                 parent or "",
             )
             for lap, stage, subject, outcome, reason, detail, stopped, parent in ask(
-                "select lap, stage, subject, outcome, reason, detail, stopped_by, parent from exits where run = ?"
+                "select lap, stage, subject, outcome, reason, detail, stopped_by, parent from "
+                "exits where run = ?"
             )
         }
         self.tiers = dict(ask("select subject, tier from tiers where run = ?"))
@@ -126,7 +128,8 @@ class _Run:
         self.parents = {
             (environment, number): (parent, tuple(json.loads(levers)))
             for environment, number, parent, levers in ask(
-                "select environment, number, parent, levers from errands where run = ? and parent <> ''"
+                "select environment, number, parent, levers from errands where run = ? and parent "
+                "<> ''"
             )
         }
         self.repairs: dict[str, int] = defaultdict(int)
@@ -151,7 +154,8 @@ class _Run:
             yield from self._list_scenarios(environment)
 
     def _list_lost_seeds(self) -> Iterator[Item]:
-        """Seeds and blueprints that no environment came of. A seed that the run's quota left out was never a candidate."""
+        """Seeds and blueprints that no environment came of. A seed that the run's quota left out
+        was never a candidate."""
         made = {blueprint for _, blueprint, _ in self.environments}
         for (lap, stage, subject), (outcome, reason, detail, stopped, _) in self.exits.items():
             if (

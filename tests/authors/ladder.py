@@ -51,7 +51,8 @@ async def climb(
     sandbox: Sandbox,
     models: ModelSession | None,
 ) -> AsyncIterator[Rollout]:
-    """Attempts of one policy at each scenario, as they end. A policy `model` is asked through `models`."""
+    """Attempts of one policy at each scenario, as they end. A policy `model` is asked through
+    `models`."""
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def play(case: ScenarioCase, number: int) -> Rollout:
@@ -132,7 +133,8 @@ def list_between(
 def tabulate_ladder(
     items: Sequence[Item], attempts: Sequence[LadderAttempt], key: Callable[[Item], str]
 ) -> Iterator[tuple[str, str, int, int, float, list[int]]]:
-    """(group, policy, scenarios, attempts, mean pass rate, histogram over fifths of the pass rate)."""
+    """(group, policy, scenarios, attempts, mean pass rate, histogram over fifths of the pass
+    rate)."""
     rates, group = rate(attempts), {one.id: key(one) for one in items if one.lap == "scenarios"}
     policies = sorted({policy for _, policy in rates})
     for name in sorted({group[scenario] for scenario, _ in rates if scenario in group}):

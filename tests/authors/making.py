@@ -1,4 +1,5 @@
-"""The runs of a measurement: which recipe makes how many environments and scenarios, of which texts.
+"""The runs of a measurement: which recipe makes how many environments and scenarios, of which
+texts.
 
 plan ─► `envmill run --observe`, one after the other, in a home of its own ─► a lake
 """
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 TEXTS = Path(__file__).parent / "texts.jsonl"
-"""Requests of places that no test and no seed of the factory knows: one environment is mined from each."""
+"""Requests of places that no test and no seed of the factory knows: one environment is mined from
+each."""
 PORT = 4390
 
 
@@ -29,7 +31,8 @@ class PlannedRun:
 
 
 def list_plan(folder: Path, shares: Mapping[str, tuple[int, int]]) -> Iterator[PlannedRun]:
-    """Recipe → environments, scenarios of each. A recipe that takes texts gets one text for each environment."""
+    """Recipe → environments, scenarios of each. A recipe that takes texts gets one text for each
+    environment."""
     texts = [json.loads(line) for line in TEXTS.read_text(encoding="utf-8").splitlines()]
     for recipe, (environments, scenarios) in shares.items():
         if recipe == "endless_terminals":

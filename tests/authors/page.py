@@ -70,8 +70,10 @@ def _write_targets(kept: Evidence) -> Iterator[str]:
     yield "## Targets\n"
     yield from summarise(kept)
     yield (
-        "\n**open**: the sample is too small or too narrow to tell. A bound of a share over scenarios is found by drawing environments "
-        "again (lower 90 %), one of rare faults is the exact one-sided 95 % bound (Clopper and Pearson).\n"
+        "\n**open**: the sample is too small or too narrow to tell. A bound of a share over "
+        "scenarios is found by drawing environments "
+        "again (lower 90 %), one of rare faults is the exact one-sided 95 % bound (Clopper and "
+        "Pearson).\n"
     )
 
 
@@ -81,8 +83,10 @@ def _write_targets(kept: Evidence) -> Iterator[str]:
 def _write_yield(kept: Evidence) -> Iterator[str]:
     yield "## Yield\n"
     yield (
-        "**lost**: the author gave up or its repairs ran out. **built**: gates could look at it. **would drop**: a gate spoke against it "
-        "or its environment (the runs observe, so it was played all the same). Share: clean of built.\n"
+        "**lost**: the author gave up or its repairs ran out. **built**: gates could look at it. "
+        "**would drop**: a gate spoke against it "
+        "or its environment (the runs observe, so it was played all the same). Share: clean of "
+        "built.\n"
     )
     yield _head(
         *(
@@ -159,8 +163,10 @@ def _write_readings(kept: Evidence) -> Iterator[str]:
         [(said[0].verdict in GOOD, said[1].verdict in GOOD) for _, said in both]
     )
     yield (
-        f"Two readers read {len(both)} packets: drops, keeps and decoys in one order. They knew neither gate, author nor sort. "
-        f"Their agreement on good or not good: κ = {kappa:.2f}. Where they differ, and where a drop rests on something that was executed, "
+        f"Two readers read {len(both)} packets: drops, keeps and decoys in one order. They knew "
+        "neither gate, author nor sort. "
+        f"Their agreement on good or not good: κ = {kappa:.2f}. Where they differ, and where a "
+        "drop rests on something that was executed, "
         f"a third reading decided, which knew the evidence ({len(kept.decided)} items).\n"
     )
     yield _head("sort", "read", "both good", "both not", "they differ")
@@ -238,7 +244,8 @@ def _write_ladder(kept: Evidence) -> Iterator[str]:
         yield "Not played.\n"
         return
     yield (
-        "Fifths of the pass rate from never to always: how many scenarios lie in each. Scripted policies know the reference path: their "
+        "Fifths of the pass rate from never to always: how many scenarios lie in each. Scripted "
+        "policies know the reference path: their "
         "rates are plumbing.\n"
     )
     scenarios = [one for one in kept.items if one.lap == "scenarios"]
@@ -264,8 +271,10 @@ def _write_harder(kept: Evidence) -> Iterator[str]:
     pairs = list(pair_rates(built, kept.ladder))
     yield "## Made harder\n"
     yield (
-        f"{len(children)} scenarios were planned to be harder than one that a policy passes nearly always, in the same environment: "
-        f"{len(built)} were built, {fates['clean']} are clean. The pass rates of both, where a policy played both:\n"
+        f"{len(children)} scenarios were planned to be harder than one that a policy passes "
+        "nearly always, in the same environment: "
+        f"{len(built)} were built, {fates['clean']} are clean. The pass rates of both, where a "
+        "policy played both:\n"
     )
     yield _head(
         "policy",
@@ -341,10 +350,16 @@ def _write_failures(kept: Evidence) -> Iterator[str]:
             and one.outcome != "error"
         ]
         if own:
-            yield f"Attempts of models at {name} scenarios: {len(own)}, passed {mean(one.outcome == 'pass' for one in own):.0%}."
+            yield (
+                f"Attempts of models at {name} scenarios: {len(own)}, passed "
+                f"{mean(one.outcome == 'pass' for one in own):.0%}."
+            )
     blamed = Counter(kept.about.get("blame", {}))
     if blamed:
-        yield f"Failed attempts of models, read one by one: {', '.join(f'{name} {count}' for name, count in blamed.items())}."
+        yield (
+            "Failed attempts of models, read one by one: "
+            f"{', '.join(f'{name} {count}' for name, count in blamed.items())}."
+        )
     yield ""
 
 
@@ -375,8 +390,10 @@ def _write_ends(kept: Evidence) -> Iterator[str]:
         return
     counts = Counter((one.first, one.second) for one in kept.ends)
     yield (
-        "A reader who saw request, policy and rules, and neither reference path nor demands, wrote a second verifier for each of "
-        f"{len({one.scenario for one in kept.ends})} scenarios. Ends that differ in state or words, each once:\n"
+        "A reader who saw request, policy and rules, and neither reference path nor demands, "
+        "wrote a second verifier for each of "
+        f"{len({one.scenario for one in kept.ends})} scenarios. Ends that differ in state or "
+        "words, each once:\n"
     )
     yield _head("", "the other accepts", "the other refuses", "the other broke")
     for first, name in ((True, "the scenario's verifier accepts"), (False, "it refuses")):

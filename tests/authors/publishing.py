@@ -1,4 +1,5 @@
-"""`python -m tests.authors.publishing`: write our own page and the table in the README from the kept lines."""
+"""`python -m tests.authors.publishing`: write our own page and the table in the README from the
+kept lines."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Blind reading: what two readers who know neither gate nor author say of drops, keeps and decoys, mixed.
+"""Blind reading: what two readers who know neither gate nor author say of drops, keeps and decoys,
+mixed.
 
 drops, a sample of keeps ─┐
 known fair, known unfair ─┴─► packets in one order ─► reader one, reader two ─► readings ─► kappa, wrong drops, unfair keeps
@@ -106,9 +107,11 @@ def draw_packets(
     keeps: int,
     drawn: Sequence[Packet] = (),
 ) -> list[Packet]:
-    """Packets that were not drawn before: every drop, kept scenarios until there are `keeps`, and decoys the first time.
+    """Packets that were not drawn before: every drop, kept scenarios until there are `keeps`, and
+    decoys the first time.
 
-    Which scenarios are kept for reading and in what order packets come follows from hashes of their ids: neither says anything of them.
+    Which scenarios are kept for reading and in what order packets come follows from hashes of their
+    ids: neither says anything of them.
     """
     shelf, dice = Shelf(lake), random.Random(SEED)
     subjects = {one.subject for one in drawn}

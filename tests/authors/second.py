@@ -1,4 +1,5 @@
-"""A second verifier of a scenario, written from request and policy by a reader who sees neither reference path nor demands.
+"""A second verifier of a scenario, written from request and policy by a reader who sees neither
+reference path nor demands.
 
 request, policy, rules, rows ─► reader ─► check(initial, final, rollout) ─► jail ─┐
 ends of ladder and attackers, one per scenario and route ────────────────────────┴─► verdicts of both ─► disagreements, read by hand

@@ -1,4 +1,5 @@
-"""What is settled of each item and end: two readings agree, or a third one, which knows the evidence, decided."""
+"""What is settled of each item and end: two readings agree, or a third one, which knows the
+evidence, decided."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -8,7 +9,8 @@ from tests.authors.readings import GOOD, Reading
 
 
 def judge_readings(kept: Evidence) -> list[tuple[Shown, bool]]:
-    """Each drop and keep that two readers read, and whether it is good: they agree, or a third reading decided."""
+    """Each drop and keep that two readers read, and whether it is good: they agree, or a third
+    reading decided."""
     decided = {one.subject: one.good for one in kept.decided}
     found: list[tuple[Shown, bool]] = []
     for packet, said in pair_readings(kept):
@@ -31,7 +33,8 @@ def pair_readings(kept: Evidence) -> Iterator[tuple[Shown, list[Reading]]]:
 
 
 def settle_ends(kept: Evidence) -> list[tuple[bool, bool]]:
-    """(what the verifier says, what is right) of ends on which both verifiers agree, or that a third reading decided."""
+    """(what the verifier says, what is right) of ends on which both verifiers agree, or that a
+    third reading decided."""
     decided = {one.subject: one.good for one in kept.decided}
     settled: list[tuple[bool, bool]] = []
     for one in kept.ends:

@@ -1,4 +1,5 @@
-"""The targets of the page: each claim with its number, its bound, and whether the sample bears it out."""
+"""The targets of the page: each claim with its number, its bound, and whether the sample bears it
+out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""The measurement itself: what it counts, what its readers see, and which claims a sample bears out."""
+"""The measurement itself: what it counts, what its readers see, and which claims a sample bears
+out."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,5 @@
-"""The runs of a measurement: twenty environments and sixty scenarios, each by options that the command line takes."""
+"""The runs of a measurement: twenty environments and sixty scenarios, each by options that the
+command line takes."""
 
 import os
 import subprocess

@@ -1,1 +1,2 @@
-"""Measurements against targets: `make bench`, or `make bench AREA=sandbox`. One file per area, each with a function `rows`."""
+"""Measurements against targets: `make bench`, or `make bench AREA=sandbox`. One file per area, each
+with a function `rows`."""

@@ -1,4 +1,5 @@
-"""Prints `area | id | what | measured | baseline | ratio | target | ok or short`, and keeps each row in data/bench.jsonl.
+"""Prints `area | id | what | measured | baseline | ratio | target | ok or short`, and keeps each
+row in data/bench.jsonl.
 
 targets.toml ─┐
 <area>.rows() ┴─► judge ─► line on the terminal, line in the file

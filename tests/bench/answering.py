@@ -16,7 +16,8 @@ from typing import Any
 
 
 def name_question(prompt: str, talk: Sequence[str] = ()) -> str:
-    """Under which a reply stands in the file. What a fresh attempt is told of earlier ones is left out of the prompt."""
+    """Under which a reply stands in the file. What a fresh attempt is told of earlier ones is left
+    out of the prompt."""
     text = "\0".join([prompt.split("\n\n## Earlier versions\n")[0].rstrip("\n"), *talk])
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

@@ -1,4 +1,5 @@
-"""One process that asks a vendor as fast as it may, one way: the bare SDK, the door, or one client a call in threads.
+"""One process that asks a vendor as fast as it may, one way: the bare SDK, the door, or one client
+a call in threads.
 
 `python -m tests.bench.asking WAY VENDOR ROOT IN_FLIGHT CALLS` prints calls a second and CPU milliseconds a call as JSON.
 """

@@ -1,4 +1,5 @@
-"""What the offline author costs: environments from blueprint to code, requests, scenarios, and memory over many."""
+"""What the offline author costs: environments from blueprint to code, requests, scenarios, and
+memory over many."""
 
 import resource
 import time
@@ -19,7 +20,8 @@ from offline.wording import WantedChange, can_say, write_request
 from schemas.seed import Brief
 
 SECONDS = 4.0
-"""Processor seconds a rate is measured for: the work is one thread, and a busy machine must not slow it."""
+"""Processor seconds a rate is measured for: the work is one thread, and a busy machine must not
+slow it."""
 WARM, MANY = 1_000, 10_000
 """Environments before memory is looked at, and those after."""
 WISHES = 2

@@ -1,4 +1,5 @@
-"""The demo's run through Prefect, beside the same line walked bare: a server brought up, the run, and what resuming it takes.
+"""The demo's run through Prefect, beside the same line walked bare: a server brought up, the run,
+and what resuming it takes.
 
 bring up ─► run ─► (first task's start to the last stage's end) ─► resume ─► down;   then the same line, and its promises, in this process
 """
@@ -53,7 +54,8 @@ def _measure_run(
     }
     yield {
         "id": "through_prefect",
-        "what": f"{what}, first task's start to the last step's end, beside the line and its promises bare",
+        "what": f"{what}, first task's start to the last step's end, beside the line and its "
+        "promises bare",
         "measured": _span(plant, run),
         "baseline": bare,
         "unit": "s",
@@ -79,7 +81,8 @@ def _time(plant: Plant, *words: str) -> float:
 
 
 def _span(plant: Plant, run: str) -> float:
-    """Of the tasks of steps; what holds the whole run to its promises comes after them, and imports for seconds."""
+    """Of the tasks of steps; what holds the whole run to its promises comes after them, and imports
+    for seconds."""
     with plant.api() as api:
         tasks = api.post("/task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}, "limit": 200})
     times = [

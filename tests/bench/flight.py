@@ -1,10 +1,13 @@
-"""How well the line keeps a model busy: calls in flight at the model over the middle of each step, beside the limit.
+"""How well the line keeps a model busy: calls in flight at the model over the middle of each step,
+beside the limit.
 
-A model that thinks for 200 ms wants 320 calls a second of 64 in flight: more than an SDK alone asks on one core, and a step also builds,
-plays and gates what it was told. One that thinks for two seconds, as real ones do at least, wants 32. Where gates run in the step, two
-cores may be the scarcer thing: a step is well made when the model or the cores are in use, whichever limits it.
+A model that thinks for 200 ms wants 320 calls a second of 64 in flight: more than an SDK alone asks
+on one core, and a step also builds, plays and gates what it was told. One that thinks for two
+seconds, as real ones do at least, wants 32. Where gates run in the step, two cores may be the
+scarcer thing: a step is well made when the model or the cores are in use, whichever limits it.
 
-The line is walked twice: with the author in this process, to learn what is asked and answered, and against a server that says the same.
+The line is walked twice: with the author in this process, to learn what is asked and answered, and
+against a server that says the same.
 """
 
 import asyncio
@@ -46,10 +49,12 @@ Flight = list[tuple[float, int]]
 def measure_flight(items: int = ITEMS) -> Iterator[dict[str, Any]]:
     """Many environments for their lap, few with many scenarios for the other.
 
-    Steps in which gates run are measured with the slow model alone: two cores gate fewer items than the fast one writes.
+    Steps in which gates run are measured with the slow model alone: two cores gate fewer items than
+    the fast one writes.
     """
     wide = RunConfig(environments=items, scenarios=1, seed=1, mistakes=0.0)
-    # The author is the only model that is measured: no reader of requests, who would be asked what was not learned.
+    # The author is the only model that is measured: no reader of requests, who would be asked what
+    # was not learned.
     deep = RunConfig(environments=8, scenarios=items // 8, seed=1, mistakes=0.0, suspicions="keep")
     fast, slow = LATENCIES
     yield from measure_steps(
@@ -116,7 +121,10 @@ def measure_steps(
                 )
                 yield _row(f"{row}_flight{suffix}", name, latency, flight)
                 calls = mean_in_flight(flight) / LIMIT
-                what = f"share in use of the {LIMIT} calls ({calls:.2f}) or of the cores ({cores:.2f}), the higher one, in {name}"
+                what = (
+                    f"share in use of the {LIMIT} calls ({calls:.2f}) or of the cores "
+                    f"({cores:.2f}), the higher one, in {name}"
+                )
                 yield {"id": f"{row}_use{suffix}", "what": what, "measured": max(calls, cores)}
 
 

@@ -1,4 +1,5 @@
-"""The lake: writing, publishing, the journal, and what a question costs over settled and over fresh runs."""
+"""The lake: writing, publishing, the journal, and what a question costs over settled and over fresh
+runs."""
 
 # pyright: reportMissingTypeStubs=false
 
@@ -141,7 +142,8 @@ async def _append_all(folder: Path, calls: Sequence[ModelCall]) -> float:
 
 
 def settled(place: Path, runs: int) -> list[dict[str, Any]]:
-    """Every view over compacted, finished runs, beside a count of the same attrition rows; and a process's first answer."""
+    """Every view over compacted, finished runs, beside a count of the same attrition rows; and a
+    process's first answer."""
     lake = Lake(place)
     for number in range(runs):
         fill_run(lake, f"r{number:04d}", RUN_ROWS)
@@ -176,7 +178,8 @@ def settled(place: Path, runs: int) -> list[dict[str, Any]]:
 
 
 def _fresh(place: Path) -> list[dict[str, Any]]:
-    """One run's 400 files: opened for a question and answered, as `envmill sql` does, and the same question put again."""
+    """One run's 400 files: opened for a question and answered, as `envmill sql` does, and the same
+    question put again."""
     lake = Lake(place)
     note(lake, "r0", "started", {})
     for number in range(FRESH_FILES):
@@ -209,7 +212,8 @@ def _fresh(place: Path) -> list[dict[str, Any]]:
 
 
 def _ask_afresh(lake: Lake, run: str, question: str) -> tuple[float, float, float]:
-    """Medians of opening, first answer and second answer. The first round warms caches and is not counted."""
+    """Medians of opening, first answer and second answer. The first round warms caches and is not
+    counted."""
     rounds: list[tuple[float, float, float]] = []
     for _ in range(ROUNDS + 1):
         began = time.perf_counter()

@@ -1,4 +1,5 @@
-"""What the line takes: how busy it keeps a model, and 240 scenarios from verify to collect, with one process for each core."""
+"""What the line takes: how busy it keeps a model, and 240 scenarios from verify to collect, with
+one process for each core."""
 
 import asyncio
 import os
@@ -18,7 +19,8 @@ from tests.bench.flight import count_busy, measure_flight
 from tests.bench.playing import measure_attempts
 
 SCENARIOS, ENVIRONMENTS = 240, 20
-"""Enough for a steady share of busy cores; a thousand took more than eleven minutes on two cores."""
+"""Enough for a steady share of busy cores; a thousand took more than eleven minutes on two
+cores."""
 
 _RUN = "bench"
 
@@ -35,7 +37,8 @@ def measure_scenarios(
 ) -> Iterator[dict[str, Any]]:
     """Verify, filter and collect of scenarios that were built before, on a machine that does nothing else.
 
-    The machine's own count of busy time: of a jailed process that outlives who forked it, no parent is ever told what it took.
+    The machine's own count of busy time: of a jailed process that outlives who forked it, no parent
+    is ever told what it took.
     """
     config = RunConfig(
         environments=environments,

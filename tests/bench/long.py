@@ -1,4 +1,5 @@
-"""Long reference paths: what replay and verdict, and each gate, take at 30, 60 and 120 calls; `python -m tests.bench.long` prints curves.
+"""Long reference paths: what replay and verdict, and each gate, take at 30, 60 and 120 calls;
+`python -m tests.bench.long` prints curves.
 
 embedded author ─► scenario of N calls ─► played and judged in the jail ─► processor time, here and there; gate by gate
 """
@@ -29,7 +30,8 @@ from tests.trust.posing import Spot, build, make_environment
 CALLS = (30, 60, 120)
 THEME = "tool_lending"
 TIMES, TURNS = 5, 20
-"""Measurements that a median is taken of, and replays in each: the jail's processor time comes in steps of 10 ms."""
+"""Measurements that a median is taken of, and replays in each: the jail's processor time comes in
+steps of 10 ms."""
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -75,7 +77,8 @@ async def pose_long(calls: int, sandbox: Sandbox) -> ScenarioCase:
 
 
 async def replay(posed: ScenarioCase, sandbox: Sandbox) -> None:
-    """The reference path in a process of its own, and the verdict on its end. The state is hashed once, as where gates replay a path: a
+    """The reference path in a process of its own, and the verdict on its end. The state is hashed
+    once, as where gates replay a path: a
     hash after each call costs as much as the state is large."""
     scenario = posed.scenario
     seen = await sandbox.play(

@@ -1,6 +1,8 @@
-"""What the door costs: calls a second and CPU a call beside the bare SDK, and the plain way of one client a call in three threads.
+"""What the door costs: calls a second and CPU a call beside the bare SDK, and the plain way of one
+client a call in three threads.
 
-Each side is a process of its own, the vendors are a third; sides take turns, so that a busy machine is busy for both.
+Each side is a process of its own, the vendors are a third; sides take turns, so that a busy machine
+is busy for both.
 """
 
 import json
@@ -15,7 +17,8 @@ from envmill.settings import ROOT
 from tests.models.vendors.launch import Loopback, launch
 
 LATENCY, ROUNDS, CALLS, THREADED = 0.2, 3, 768, 30
-"""Seconds the vendor thinks; medians of so many rounds; calls of one measurement; of the threaded way."""
+"""Seconds the vendor thinks; medians of so many rounds; calls of one measurement; of the threaded
+way."""
 
 
 @dataclass(frozen=True)

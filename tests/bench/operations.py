@@ -15,7 +15,8 @@ ROUNDS = 7
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """`--help`, beside an interpreter that only starts and ends; then the demo's run, and the report of a large one."""
+    """`--help`, beside an interpreter that only starts and ends; then the demo's run, and the
+    report of a large one."""
     yield {
         "id": "help",
         "what": "envmill --help, beside a bare interpreter",

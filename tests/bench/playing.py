@@ -1,4 +1,5 @@
-"""What attempts at one scenario take: sixteen of the skilled policy side by side, at once and in a conversation."""
+"""What attempts at one scenario take: sixteen of the skilled policy side by side, at once and in a
+conversation."""
 
 import asyncio
 import statistics
@@ -26,7 +27,8 @@ _POLICY = "skilled@0.7"
 
 
 def measure_attempts(scenarios: int = 6, repeats: int = REPEATS) -> Iterator[dict[str, Any]]:
-    """The median over scenarios of each one's best time: the machine has other things to do as well."""
+    """The median over scenarios of each one's best time: the machine has other things to do as
+    well."""
     with tempfile.TemporaryDirectory() as folder:
         names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
         settings = Settings.read(

@@ -1,7 +1,9 @@
-"""Input that a real author's recorded tasks cost with today's prompts, beside the prompts of 405286e (`prompt_tasks/`).
+"""Input that a real author's recorded tasks cost with today's prompts, beside the prompts of
+405286e (`prompt_tasks/`).
 
-Input is what is not cached and a tenth of what is. The tasks of a recipe are one run, sent in the recorded order. A reply schema that the
-server enforces is counted before the text, as it is sent. Repairs, agents and judges are in neither side.
+Input is what is not cached and a tenth of what is. The tasks of a recipe are one run, sent in the
+recorded order. A reply schema that the server enforces is counted before the text, as it is sent.
+Repairs, agents and judges are in neither side.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

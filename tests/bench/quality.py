@@ -1,4 +1,5 @@
-"""Judging a million rows: the SQL of every promise and the suites, beside reading every key once; and what suites cost a night."""
+"""Judging a million rows: the SQL of every promise and the suites, beside reading every key once;
+and what suites cost a night."""
 
 import asyncio
 import shutil
@@ -26,7 +27,10 @@ from tests.quality.specimen import FINGERPRINTS, make_line
 
 ENVIRONMENTS, SCENARIOS, MADE = 20, 6, 2
 """Of a night; so many of its environments are made, and their time is multiplied."""
-_NIGHT = f"great-expectations and pandas over a night of {ENVIRONMENTS} environments with {SCENARIOS} scenarios, beside making it"
+_NIGHT = (
+    f"great-expectations and pandas over a night of {ENVIRONMENTS} environments with {SCENARIOS} "
+    "scenarios, beside making it"
+)
 _JUDGING = f"""import time
 from tests.quality.nights import draw_night
 from quality.nights.drift import NIGHTS, bound, measure

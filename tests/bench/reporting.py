@@ -1,4 +1,5 @@
-"""The report of a hundred thousand trajectories: how soon its first page stands in a browser, and what writing it takes.
+"""The report of a hundred thousand trajectories: how soon its first page stands in a browser, and
+what writing it takes.
 
 Made once a measurement, in a folder of its own: some minutes of work before the first number.
 """
@@ -22,11 +23,15 @@ from tests.report.crowd import RUN, fill
 TRAJECTORIES = 100_000
 ROUNDS = 5
 BLANK = "<!doctype html><title>blank</title><p>blank</p>"
-_PAINT = "() => performance.getEntriesByName('first-contentful-paint').map(one => one.startTime)[0] / 1000"
+_PAINT = (
+    "() => performance.getEntriesByName('first-contentful-paint').map(one => one.startTime)[0] / "
+    "1000"
+)
 
 
 def measure_report() -> Iterator[dict[str, Any]]:
-    """Writing with every turn of every attempt; first paint beside that of an empty page; what a list of all takes to open."""
+    """Writing with every turn of every attempt; first paint beside that of an empty page; what a
+    list of all takes to open."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         fill(Lake(folder / "lake"), TRAJECTORIES)

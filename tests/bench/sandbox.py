@@ -1,4 +1,5 @@
-"""The jail beside a plain child process and beside a server per environment; from the driver's seat, and from the flow process.
+"""The jail beside a plain child process and beside a server per environment; from the driver's
+seat, and from the flow process.
 
 Each seat is a process of its own: the one is pinned, the other runs an event loop.
 """

@@ -1,4 +1,5 @@
-"""The training loop on the exported OpenEnv server: latencies, memory, environment share; bad neighbours; lost workers.
+"""The training loop on the exported OpenEnv server: latencies, memory, environment share; bad
+neighbours; lost workers.
 
 policy server (a process) ──WebSockets──► server ──► jails, judge          think times as they are, not scaled, where nothing is said
 """
@@ -25,7 +26,8 @@ SESSIONS = {64: 30.0, 256: 40.0, 1024: 100.0}
 """Sessions and the seconds that they are driven."""
 MOST = 1024
 NEIGHBOURS, SCALE, SECONDS = 8, 0.05, 20.0
-"""Honest sessions beside hostile ones, the factor on their think times, and how long they are driven."""
+"""Honest sessions beside hostile ones, the factor on their think times, and how long they are
+driven."""
 
 
 def rows() -> Iterator[dict[str, Any]]:
@@ -105,7 +107,10 @@ def measure_load(
     }
     what = f"of {told['branches']} episodes that were branched from one of their turns, those that went on in another way"
     yield {"id": f"branches_unlike_{sessions}", "what": what, "measured": told["unlike"]}
-    what = "processes more than in the idle server after all clients are gone: templates with their spares, and no session"
+    what = (
+        "processes more than in the idle server after all clients are gone: templates with their "
+        "spares, and no session"
+    )
     yield {"id": f"left_{sessions}", "what": what, "measured": _count_grown(served, before)}
 
 
@@ -167,7 +172,10 @@ def measure_losses(
         )
         told = _read(policy)
     errors = told["outcomes"].get("error", 0)
-    what = f"rollouts that ended in `error` after a jail was killed, of {told['rollouts']}; at most one for each session"
+    what = (
+        f"rollouts that ended in `error` after a jail was killed, of {told['rollouts']}; at most "
+        "one for each session"
+    )
     yield {"id": "losses_errors", "what": what, "measured": errors, "baseline": float(sessions)}
     yield {
         "id": "losses_wrong",
@@ -177,7 +185,8 @@ def measure_losses(
 
 
 def _count_grown(served: server.Served, before: int) -> int:
-    """Processes more than before, once their number no longer falls. Templates and spares stay; sessions must not."""
+    """Processes more than before, once their number no longer falls. Templates and spares stay;
+    sessions must not."""
     now = len(server.list_tree(served.pid))
     for _ in range(30):
         time.sleep(1)

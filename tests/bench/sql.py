@@ -1,4 +1,5 @@
-"""A database as state: a jailed call and reset beside a server, a change set beside reading every row, a statement; and graphs of tools."""
+"""A database as state: a jailed call and reset beside a server, a change set beside reading every
+row, a statement; and graphs of tools."""
 
 import base64
 import json
@@ -20,7 +21,8 @@ SCHEMA = "create table orders (id integer primary key, customer text, total real
 SIZES, CHANGED, ROUNDS = (1_000, 10_000, 100_000), 50, 7
 STATEMENTS = 2_000
 BACKENDS = {"sessions": ApswConnection, "triggers": Triggers}
-"""Name in a row → what keeps track of changes; rows are compared by name over years, classes are renamed."""
+"""Name in a row → what keeps track of changes; rows are compared by name over years, classes are
+renamed."""
 
 
 def rows() -> Iterator[dict[str, Any]]:

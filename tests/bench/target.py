@@ -1,4 +1,5 @@
-"""A measurement, the target it is held to, and the verdict. Ratios are judged: absolute times belong to one machine."""
+"""A measurement, the target it is held to, and the verdict. Ratios are judged: absolute times
+belong to one machine."""
 
 import tomllib
 from dataclasses import dataclass

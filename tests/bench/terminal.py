@@ -1,4 +1,5 @@
-"""Containers: boxes and Docker's, each beside what it spares. Docker's daemon is one of the measurement's own; without it its rows lack."""
+"""Containers: boxes and Docker's, each beside what it spares. Docker's daemon is one of the
+measurement's own; without it its rows lack."""
 
 import asyncio
 import os
@@ -98,7 +99,8 @@ async def _measure_boxes(settings: Settings, image: CachedImage) -> AsyncIterato
 
 
 async def _measure_gates() -> AsyncIterator[dict[str, Any]]:
-    """A scenario's gates beside one iteration that is nobody's gate: a machine set up, looked at, mended, looked at again, taken down."""
+    """A scenario's gates beside one iteration that is nobody's gate: a machine set up, looked at,
+    mended, looked at again, taken down."""
     environment = make_environment()
     scenario = make_scenario(environment, break_system(), {"posts"})
     other = make_scenario(environment, break_system(operator="wrong_mode"), {"plans"})

@@ -1,4 +1,5 @@
-"""The measure of prompts: the recorded tasks are those of the corpus, and a beginning counts less only where an earlier request has it."""
+"""The measure of prompts: the recorded tasks are those of the corpus, and a beginning counts less
+only where an earlier request has it."""
 
 import json
 

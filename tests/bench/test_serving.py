@@ -1,4 +1,5 @@
-"""What the training loop is measured with: quantiles, process trees, and scripts between the shortest and the longest rollout."""
+"""What the training loop is measured with: quantiles, process trees, and scripts between the
+shortest and the longest rollout."""
 
 import json
 import os

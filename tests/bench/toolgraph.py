@@ -1,4 +1,5 @@
-"""Graphs of a thousand tools: made, parted into domains, walked through. Processor time; real services where botocore is installed."""
+"""Graphs of a thousand tools: made, parted into domains, walked through. Processor time; real
+services where botocore is installed."""
 
 import asyncio
 import importlib.util

@@ -1,4 +1,5 @@
-"""What a verdict costs (a state of a megabyte of which little changed, thirty checks, a procedure and facts), a search, and all gates."""
+"""What a verdict costs (a state of a megabyte of which little changed, thirty checks, a procedure
+and facts), a search, and all gates."""
 
 import asyncio
 import os
@@ -30,7 +31,8 @@ TIMES = 200
 
 
 def rows() -> Iterator[dict[str, Any]]:
-    """A verdict on an end as its text leaves the jail, reading it included, where the start is known and where it is met first."""
+    """A verdict on an end as its text leaves the jail, reading it included, where the start is
+    known and where it is met first."""
     state, verifier = _make_state(), _make_verifier()
     plays = [_play(state, number) for number in range(8)]
     baseline = _time(lambda number: orjson.dumps(state))
@@ -64,7 +66,8 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 async def _search() -> dict[str, Any]:
-    """Two thousand sequences on one scenario; the driver is another process, and its share shows in the sum when it ends."""
+    """Two thousand sequences on one scenario; the driver is another process, and its share shows in
+    the sum when it ends."""
     async with Sandbox.open(Settings.read({}), drivers=1) as sandbox:
         await s13.check(pose(), GateContext(sandbox, episodes=2))
         before = sum(os.times()[:4])
@@ -87,7 +90,8 @@ def _judge_environments() -> dict[str, Any]:
     total, jail = measure_environment_gates()
     return {
         "id": "environment",
-        "what": f"all gates of an environment of {TOOLS} tools that want no model; of that in the jail",
+        "what": f"all gates of an environment of {TOOLS} tools that want no model; of that in the "
+        "jail",
         "measured": total,
         "baseline": jail,
         "unit": "ms",

@@ -1,4 +1,5 @@
-"""Long paths through the whole line: a run from seed to export; `python -m tests.bench.whole RECIPE CALLS` prints what it kept and took.
+"""Long paths through the whole line: a run from seed to export; `python -m tests.bench.whole RECIPE
+CALLS` prints what it kept and took.
 
 embedded author ─► one environment, two scenarios that achieve something ─► every step of the line ─► lengths kept, drops, seconds
 """

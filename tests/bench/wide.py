@@ -1,4 +1,5 @@
-"""Wide interfaces: what the tools that agents are shown cost at 20, 60 and 150; `python -m tests.bench.wide` prints curves.
+"""Wide interfaces: what the tools that agents are shown cost at 20, 60 and 150; `python -m
+tests.bench.wide` prints curves.
 
 environment ─► tools of siblings beside its own ─► characters of the interface · first session · session · call · verdict
 """
@@ -29,7 +30,8 @@ from tests.trust.posing import Spot, find_clean, make_environment
 VISIBLE = (20, 60, 150)
 THEME = "tool_lending"
 ROUNDS, SESSIONS, CALLS = 5, 100, 20_000
-"""Rounds that a median is taken of; sessions of a round, and calls: the jail's processor time comes in steps of 10 ms."""
+"""Rounds that a median is taken of; sessions of a round, and calls: the jail's processor time comes
+in steps of 10 ms."""
 
 
 @dataclass(frozen=True)

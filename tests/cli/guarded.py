@@ -1,4 +1,5 @@
-"""A guarded application over real HTTP: it notes what reaches it, and would let any page in, as Prefect does."""
+"""A guarded application over real HTTP: it notes what reaches it, and would let any page in, as
+Prefect does."""
 
 import http.client
 import json

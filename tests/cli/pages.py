@@ -64,7 +64,10 @@ def _section(name: str, command: object) -> Iterator[str]:
         yield "|---|---|"
     for one in params:
         names = " ".join(f"`{text}`" for text in (*one.opts, *one.secondary_opts))
-        yield f"| {names if one.param_type_name == 'option' else f'`{one.name.upper()}`'} | {one.help} |"
+        yield (
+            f"| {names if one.param_type_name == 'option' else f'`{one.name.upper()}`'} | "
+            f"{one.help} |"
+        )
 
 
 def _spell_argument(argument: object) -> str:

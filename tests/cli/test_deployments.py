@@ -1,4 +1,5 @@
-"""prefect.yaml and the line name the same steps. What the server makes of the file is tests/e2e's."""
+"""prefect.yaml and the line name the same steps. What the server makes of the file is
+tests/e2e's."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""`envmill export`: what a run kept, written again as it is wanted; nothing to export is told with what to do."""
+"""`envmill export`: what a run kept, written again as it is wanted; nothing to export is told with
+what to do."""
 
 import asyncio
 import json

@@ -105,9 +105,12 @@ SMUGGLED = {
     "absolute-form of another": "GET http://evil.example/api/health HTTP/1.1\nHost: 127.0.0.1\nAuthorization: {auth}\n\n",
     "two hosts": "GET /api/health HTTP/1.1\nHost: 127.0.0.1\nHost: evil.example\nAuthorization: {auth}\n\n",
     "no host": "GET /api/health HTTP/1.0\nAuthorization: {auth}\n\n",
-    "two credentials": "GET /api/health HTTP/1.1\nHost: 127.0.0.1\nAuthorization: {auth}\nAuthorization: Basic eDp5\n\n",
-    "two origins": "GET / HTTP/1.1\nHost: 127.0.0.1\nOrigin: http://127.0.0.1\nOrigin: http://evil.example\nAuthorization: {auth}\n\n",
-    "forwarded host": "GET / HTTP/1.1\nHost: evil.example\nX-Forwarded-Host: 127.0.0.1\nAuthorization: {auth}\n\n",
+    "two credentials": "GET /api/health HTTP/1.1\nHost: 127.0.0.1\nAuthorization: {auth}\nAuthorization: Basic "
+    "eDp5\n\n",
+    "two origins": "GET / HTTP/1.1\nHost: 127.0.0.1\nOrigin: http://127.0.0.1\nOrigin: http://evil.example\n"
+    "Authorization: {auth}\n\n",
+    "forwarded host": "GET / HTTP/1.1\nHost: evil.example\nX-Forwarded-Host: 127.0.0.1\nAuthorization: {auth}\n"
+    "\n",
 }
 
 
@@ -274,7 +277,8 @@ def test_a_wrong_credential_is_refused(guarded: Guarded, given: str) -> None:
 
 
 def test_a_request_that_needs_no_preflight_is_refused(guarded: Guarded) -> None:
-    """A page sends it with `no-cors` and a body without a type; with a login in the browser its cookie goes along to another port."""
+    """A page sends it with `no-cors` and a body without a type; with a login in the browser its
+    cookie goes along to another port."""
     cookie = {"Cookie": guarded.log_in()["Cookie"]}
     for origin in (
         {"Origin": "http://evil.example"},
@@ -297,7 +301,8 @@ def test_a_request_that_needs_no_preflight_is_refused(guarded: Guarded) -> None:
 
 @pytest.mark.parametrize("site", ["same-site", "cross-site"])
 def test_a_page_on_another_port_reads_nothing_by_the_cookie(guarded: Guarded, site: str) -> None:
-    """Images, scripts and frames bring no Origin; browsers say where they come from all the same."""
+    """Images, scripts and frames bring no Origin; browsers say where they come from all the
+    same."""
     cookie = guarded.log_in() | {"Sec-Fetch-Site": site}
     for kind in ("empty", "script", "iframe", "image"):
         assert guarded.ask("GET", "/api/flows", {**cookie, "Sec-Fetch-Dest": kind}).status == 403

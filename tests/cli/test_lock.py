@@ -1,4 +1,5 @@
-"""`envmill lock`, `rebuild` and `diff`: the same bytes from a copy of the lake elsewhere, and whatever was tampered with is named."""
+"""`envmill lock`, `rebuild` and `diff`: the same bytes from a copy of the lake elsewhere, and
+whatever was tampered with is named."""
 
 import asyncio
 import hashlib

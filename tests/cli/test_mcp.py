@@ -1,4 +1,5 @@
-"""`mcp` on a lake that holds the shed and its scenario: a client over lines, and what it did, scored."""
+"""`mcp` on a lake that holds the shed and its scenario: a client over lines, and what it did,
+scored."""
 
 import json
 import os

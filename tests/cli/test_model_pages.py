@@ -1,4 +1,5 @@
-"""The pages on models: their commands and options exist, their settings are read, their SQL answers, their price entry loads."""
+"""The pages on models: their commands and options exist, their settings are read, their SQL
+answers, their price entry loads."""
 
 import os
 import re

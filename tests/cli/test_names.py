@@ -1,4 +1,5 @@
-"""`names`: themes that models named, counted over the nights of a lake, and the curve of distinct ones."""
+"""`names`: themes that models named, counted over the nights of a lake, and the curve of distinct
+ones."""
 
 import xml.etree.ElementTree as ET
 from pathlib import Path

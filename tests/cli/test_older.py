@@ -1,4 +1,5 @@
-"""A lake of an older version: it is asked, audited and exported; its unfinished run is refused with the command that begins a new one.
+"""A lake of an older version: it is asked, audited and exported; its unfinished run is refused with
+the command that begins a new one.
 
 `tests/lake/older/405286e.tar.xz` was made by that version: a finished run of each of two recipes, and one that stopped after the
 environments.

@@ -1,4 +1,5 @@
-"""A server that is only starting does not answer at once: who brings it up asks again, who only looks is told."""
+"""A server that is only starting does not answer at once: who brings it up asks again, who only
+looks is told."""
 
 import socket
 import threading
@@ -10,7 +11,10 @@ import pytest
 from flows.local.api import Api
 from flows.local.errors import NoServer
 
-_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\ntrue"
+_ANSWER = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\nConnection: "
+    b"close\r\n\r\ntrue"
+)
 
 
 @contextmanager

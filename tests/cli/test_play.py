@@ -1,4 +1,5 @@
-"""`play` and `replay` on a lake that holds the shed, its scenario and a rollout that was really played."""
+"""`play` and `replay` on a lake that holds the shed, its scenario and a rollout that was really
+played."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""The pool's job: what a request names for its run has no effect on the worker, even where the server let it through."""
+"""The pool's job: what a request names for its run has no effect on the worker, even where the
+server let it through."""
 
 from typing import Any
 

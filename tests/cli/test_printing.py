@@ -1,4 +1,5 @@
-"""What commands print: nothing of a model's or a person's text reaches a terminal as a command, nor a spreadsheet as a formula."""
+"""What commands print: nothing of a model's or a person's text reaches a terminal as a command, nor
+a spreadsheet as a formula."""
 
 import ast
 import csv

@@ -1,4 +1,5 @@
-"""The home, the secret and the keys: nobody but their owner reads them, and no process has a key that needs none."""
+"""The home, the secret and the keys: nobody but their owner reads them, and no process has a key
+that needs none."""
 
 import json
 import os

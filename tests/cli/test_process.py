@@ -130,7 +130,10 @@ Process(Home.read({{"ENVMILL_HOME": {str(process.home.folder)!r}}}), "server").s
 
 
 def test_orphans_are_found_by_their_mark(process: Process) -> None:
-    script = f"import subprocess, sys; subprocess.Popen([sys.executable, *{SLEEP!r}], start_new_session=True)"
+    script = (
+        f"import subprocess, sys; subprocess.Popen([sys.executable, *{SLEEP!r}], "
+        "start_new_session=True)"
+    )
     record = process.start(["-S", "-c", script], "")
     wait_for_word(process, "awake")
     wait_for_end(record)  # the child speaks before its parent is gone

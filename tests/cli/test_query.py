@@ -1,4 +1,5 @@
-"""Questions from the command line: forms of an answer, bounds that hold whatever is asked, and runs meant by the beginning of their id."""
+"""Questions from the command line: forms of an answer, bounds that hold whatever is asked, and runs
+meant by the beginning of their id."""
 
 # pyright: reportMissingTypeStubs=false
 
@@ -216,7 +217,8 @@ def test_a_damaged_lake_is_named_and_ends_with_1(full: Home) -> None:
     ],
 )
 def test_an_answer_of_gigabytes_is_refused_before_it_is_there(full: Home, question: str) -> None:
-    """The kernel's own bound, since DuckDB counts neither what one function makes nor what Python holds."""
+    """The kernel's own bound, since DuckDB counts neither what one function makes nor what Python
+    holds."""
     began = time.monotonic()
     done = envmill(full, "sql", "--timeout", "20", question)
     assert done.returncode == 4, done.stderr[-500:]

@@ -1,4 +1,5 @@
-"""Terms and recalls from the command line: rows of a model that forbids training stay, and a recall names them wherever they went."""
+"""Terms and recalls from the command line: rows of a model that forbids training stay, and a recall
+names them wherever they went."""
 
 import json
 from pathlib import Path

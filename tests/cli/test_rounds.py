@@ -63,7 +63,8 @@ def test_rounds_go_on_until_the_target_or_the_bound(
 
 
 def test_a_round_is_a_run_of_its_own_with_the_next_seeds(lake: Lake) -> None:
-    """What rounds before used comes last; where earlier runs do not count, a round skips as many seeds as the rounds before had."""
+    """What rounds before used comes last; where earlier runs do not count, a round skips as many
+    seeds as the rounds before had."""
     config = RunConfig(environments=3, target=9, seed=1)
     rounds = [make_round(config, "night", number) for number in (1, 2, 3)]
     assert [(one.run, one.first, one.target) for one in rounds] == [

@@ -1,4 +1,5 @@
-"""`serve`: what is started for an exported folder and for a bundle folder, and what is said where it cannot be."""
+"""`serve`: what is started for an exported folder and for a bundle folder, and what is said where
+it cannot be."""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""What `up` hands to others: the database to the server, the unit file to systemd, the address to whoever asks for it."""
+"""What `up` hands to others: the database to the server, the unit file to systemd, the address to
+whoever asks for it."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""A cursor in a cycle, a connection that waits for the write lock, and a thread that holds the lock: who collects decides."""
+"""A cursor in a cycle, a connection that waits for the write lock, and a thread that holds the
+lock: who collects decides."""
 
 import gc
 import sqlite3
@@ -102,7 +103,8 @@ def count_sweeps(least: int) -> int:
 
 
 def wait_for_lock(place: Path, collect: Callable[[], object]) -> str:
-    """What a waiting connection is told, whose abandoned cursor is collected before the lock is let go."""
+    """What a waiting connection is told, whose abandoned cursor is collected before the lock is let
+    go."""
     told: list[str] = []
     with (
         closing(open_database(place / "server.db")) as holder,

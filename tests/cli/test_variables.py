@@ -1,4 +1,5 @@
-"""Prefect's variables of the operator: settings of a server reach the server; what would break or weaken the guard does not."""
+"""Prefect's variables of the operator: settings of a server reach the server; what would break or
+weaken the guard does not."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +41,8 @@ def list_spellings(name: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", PASSED)
 def test_what_an_operator_chooses_for_the_server_reaches_it(tmp_path: Path, name: str) -> None:
-    """Over EnvMill's own choice, and through the watchdog, which starts it again; the worker and its flow runs have no part in it."""
+    """Over EnvMill's own choice, and through the watchdog, which starts it again; the worker and
+    its flow runs have no part in it."""
     for spelled in list_spellings(name):
         home = read_home(tmp_path, **{spelled: PASSED[name]})
         assert home.child_environ(URL, "server")[name] == PASSED[name]

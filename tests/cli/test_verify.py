@@ -1,4 +1,5 @@
-"""`envmill verify`: an exported folder beside what was exported; every file that differs is named, and nothing in it runs."""
+"""`envmill verify`: an exported folder beside what was exported; every file that differs is named,
+and nothing in it runs."""
 
 import hashlib
 import os

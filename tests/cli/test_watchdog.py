@@ -1,4 +1,5 @@
-"""The watchdog's judgement, on a server that tells what it is told to. What it does to real processes is tests/e2e's."""
+"""The watchdog's judgement, on a server that tells what it is told to. What it does to real
+processes is tests/e2e's."""
 
 import asyncio
 import json

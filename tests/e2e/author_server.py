@@ -1,4 +1,5 @@
-"""The offline author behind HTTP, as a model is: it counts what it is asked, and can be told to be slow or down for some items.
+"""The offline author behind HTTP, as a model is: it counts what it is asked, and can be told to be
+slow or down for some items.
 
 Beside it, under `/v1`, a model that acts: it is polite, and does nothing.
 """

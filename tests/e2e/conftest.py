@@ -29,7 +29,8 @@ def author_server() -> Iterator[AuthorServer]:
 
 @pytest.fixture(scope="package")
 def plant(tmp_path_factory: pytest.TempPathFactory, author_server: AuthorServer) -> Iterator[Plant]:
-    """One server and worker for all tests here, and no longer: bringing them up takes half a minute, and they are never quite idle."""
+    """One server and worker for all tests here, and no longer: bringing them up takes half a
+    minute, and they are never quite idle."""
     plant = Plant.at(tmp_path_factory.mktemp("plant"), author_server.url)
     try:
         plant.envmill("up")
@@ -46,7 +47,8 @@ def _well_author(author_server: AuthorServer) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, one a file: while it lives its event loop runs, and asynchronous tests cannot. Where it must not be missing, it is
+    """Debian's Chromium, one a file: while it lives its event loop runs, and asynchronous tests
+    cannot. Where it must not be missing, it is
     not skipped."""
     if not CHROMIUM.exists() and not os.environ.get("CI"):
         pytest.skip(f"{CHROMIUM} is missing: install Debian's chromium to test the UI")

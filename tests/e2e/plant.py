@@ -1,4 +1,5 @@
-"""A plant: a home with a real server and worker, driven as a user drives it, by command line and HTTP."""
+"""A plant: a home with a real server and worker, driven as a user drives it, by command line and
+HTTP."""
 
 import os
 import signal
@@ -30,7 +31,8 @@ OTHER_SERVER = {
     "PREFECT_SERVER_UI_API_URL": "http://elsewhere.example/api",
     "PREFECT_SERVER_FLOW_RUN_GRAPH_MAX_NODES": "9999",
 }
-"""Settings of another Prefect server in the shell. Most would break this one, and do not reach it; the last does."""
+"""Settings of another Prefect server in the shell. Most would break this one, and do not reach it;
+the last does."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Plant:
         server: str = "http://127.0.0.1:1",
         besides: Mapping[str, str] = MappingProxyType({}),
     ) -> "Plant":
-        """Hostile surroundings on purpose: no program on the PATH, called from elsewhere, and a user who works with another Prefect."""
+        """Hostile surroundings on purpose: no program on the PATH, called from elsewhere, and a
+        user who works with another Prefect."""
         own = {
             "ENVMILL_HOME": folder,
             "ENVMILL_LAKE": folder / "lake",

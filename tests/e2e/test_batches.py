@@ -1,4 +1,5 @@
-"""A run that waits for a batch, as the server shows it: AwaitingBatch, no process, no failed task, and on it goes."""
+"""A run that waits for a batch, as the server shows it: AwaitingBatch, no process, no failed task,
+and on it goes."""
 
 import json
 from typing import Any
@@ -28,7 +29,8 @@ def wait_for_batch(plant: Plant, run: str, starts: int) -> dict[str, Any]:
 
 
 def answer(line: str) -> str:
-    """What an offline server writes of a blueprint's request; the brief tells which seed it is for."""
+    """What an offline server writes of a blueprint's request; the brief tells which seed it is
+    for."""
     row = json.loads(line)
     seeds = RECIPES["envscaler"](read_themes()).pick_seeds(CONFIG)
     brief = next(seed.brief for seed in seeds if seed.brief.text in line)

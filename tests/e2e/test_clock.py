@@ -1,4 +1,5 @@
-"""A clock that is set while a run goes on, under server, worker, watchdog and flow alike: the run ends as if nothing had happened."""
+"""A clock that is set while a run goes on, under server, worker, watchdog and flow alike: the run
+ends as if nothing had happened."""
 
 import shutil
 import struct
@@ -40,7 +41,8 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Clockwork:
-    """A plant, and the clock on its wall. What counts seconds goes on as it does where a real clock is set; the jail's clock is virtual."""
+    """A plant, and the clock on its wall. What counts seconds goes on as it does where a real clock
+    is set; the jail's clock is virtual."""
 
     plant: Plant
     offset: Path

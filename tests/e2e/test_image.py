@@ -1,4 +1,5 @@
-"""The image, from nothing: a base out of Debian's packages, the wheels of the lock, a build without a network, a plant and a run inside."""
+"""The image, from nothing: a base out of Debian's packages, the wheels of the lock, a build without
+a network, a plant and a run inside."""
 
 import os
 import re
@@ -56,7 +57,8 @@ def inside(engine: Engine, *words: str) -> str:
 
 
 def make(engine: Engine, *words: str) -> None:
-    """As an owner does, with the Python that these tests run on (3.11, as Debian 12's), and with an engine that nobody else uses."""
+    """As an owner does, with the Python that these tests run on (3.11, as Debian 12's), and with an
+    engine that nobody else uses."""
     done = subprocess.run(
         ["make", *words, f"PYTHON={sys.executable}"], cwd=ROOT, env=os.environ | {"DOCKER_HOST": engine.host, "DOCKER_BUILDKIT": "0"},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1500, check=False,

@@ -1,4 +1,5 @@
-"""kill -9 in the middle of a step: the watchdog goes on as if nothing had happened, and nothing is paid twice."""
+"""kill -9 in the middle of a step: the watchdog goes on as if nothing had happened, and nothing is
+paid twice."""
 
 import os
 import signal
@@ -19,9 +20,13 @@ from tests.soak import count
 
 OPTIONS = {"environments": 2, "scenarios": 2, "attempts": 2, "seed": 5, "mistakes": 0.05}
 LISTED = "--no-fresh"
-"""Both runs are in one lake: with its history counted, the second would start from other seeds than the first."""
+"""Both runs are in one lake: with its history counted, the second would start from other seeds than
+the first."""
 EVENTS: set[type[Record]] = {RunEvent, Attrition, ModelCall}
-EXITS = "select lap, stage, replace(subject, run, 'run') as subject, outcome, reason, children from exits where run = ? order by all"
+EXITS = (
+    "select lap, stage, replace(subject, run, 'run') as subject, outcome, reason, children from "
+    "exits where run = ? order by all"
+)
 
 
 def test_a_killed_run_ends_equal_to_an_undisturbed_one(

@@ -1,4 +1,5 @@
-"""The long run: thirty deaths that change nothing, thirty nights and what they leave, five thousand scenarios, a full disk."""
+"""The long run: thirty deaths that change nothing, thirty nights and what they leave, five thousand
+scenarios, a full disk."""
 
 import os
 import random
@@ -98,7 +99,8 @@ def press_retry(plant: Plant, run: str) -> None:
 
 
 def has_ended(plant: Plant, run: str) -> bool:
-    """Completed; a server that is away will be back, and what failed for want of it is pressed on."""
+    """Completed; a server that is away will be back, and what failed for want of it is pressed
+    on."""
     try:
         with plant.api() as api:
             state = api.get(f"/flow_runs/{run}")["state_type"]
@@ -110,7 +112,8 @@ def has_ended(plant: Plant, run: str) -> bool:
 
 
 def test_nights_in_sequence_leave_little_behind(plant: Plant) -> None:
-    """The server's own records grow by what a night is, its memory does not, and its pages stay quick."""
+    """The server's own records grow by what a night is, its memory does not, and its pages stay
+    quick."""
     nights, before = [start_night(plant, seed) for seed in range(count(0, 30))], look(plant)
     for number, night in enumerate(nights):
         plant.wait_for(night, "COMPLETED", seconds=1800)
@@ -184,7 +187,8 @@ def count_lost(plant: Plant, run: str) -> int:
 
 
 def test_a_run_of_five_thousand_scenarios_is_little_to_the_server(plant: Plant) -> None:
-    """What it costs the server is its tasks, 40 a step at most, and not its scenarios. The search is cut short: it is the line's affair."""
+    """What it costs the server is its tasks, 40 a step at most, and not its scenarios. The search
+    is cut short: it is the line's affair."""
     before = tell("before", plant)
     config = {
         "environments": count(1, 250),

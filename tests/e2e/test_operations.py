@@ -150,7 +150,8 @@ def start(plant: Plant, deployment: str, config: dict[str, Any]) -> str:
 
 @pytest.fixture
 def _heeding_ctrl_c() -> Iterator[None]:
-    """Where tests run in a shell's background, Ctrl-C is ignored, and so it would be by what they start."""
+    """Where tests run in a shell's background, Ctrl-C is ignored, and so it would be by what they
+    start."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,5 @@
-"""Promises under Prefect: a row that breaks one is set aside and the step goes on; a sum that does not hold fails the step and says why."""
+"""Promises under Prefect: a row that breaks one is set aside and the step goes on; a sum that does
+not hold fails the step and says why."""
 
 import time
 from datetime import UTC, datetime
@@ -70,7 +71,8 @@ def write_beforehand(plant: Plant, run: str, line: Line) -> None:
 
 
 def wait_for_line(plant: Plant, flow_run: str, text: str) -> None:
-    """Until a line of the log says so: logs reach the server in batches, the last one after the state."""
+    """Until a line of the log says so: logs reach the server in batches, the last one after the
+    state."""
     until = time.monotonic() + 60
     while text not in (log := "\n".join(find_log(plant, flow_run))):
         assert time.monotonic() < until, log

@@ -11,7 +11,10 @@ from tests.e2e.author_server import AuthorServer
 from tests.e2e.plant import Plant, wait_until
 
 SCREENSHOTS = ROOT / ".envmill/screenshots"
-BUILT = "select subject, outcome, try_number from attrition where run = ? and lap = 'environments' and stage = 'build' and gate = 'exit'"
+BUILT = (
+    "select subject, outcome, try_number from attrition where run = ? and lap = 'environments' "
+    "and stage = 'build' and gate = 'exit'"
+)
 
 
 def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(
@@ -116,7 +119,8 @@ def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: P
         clicked = time.monotonic()
 
         def is_ordered() -> bool:
-            """A busy server may refuse a page, which then stays: a person sends it again. A notice may cover the button."""
+            """A busy server may refuse a page, which then stays: a person sends it again. A notice
+            may cover the button."""
             nonlocal clicked
             if found := bool(api.post("/flow_runs/filter", asked)):
                 return found

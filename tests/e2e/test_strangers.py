@@ -1,4 +1,5 @@
-"""Strangers ask the server: pages of other origins in a real browser, and another user of this machine. None of them starts a run."""
+"""Strangers ask the server: pages of other origins in a real browser, and another user of this
+machine. None of them starts a run."""
 
 import json
 import os
@@ -201,7 +202,8 @@ def test_a_name_that_is_bound_to_this_machine_later_reaches_nothing(
 
 
 def test_the_address_of_a_link_goes_to_nobody(page: Page, guarded: Guarded) -> None:
-    """Neither into the address of the page that is open afterwards, nor as a referrer to a page that it links to."""
+    """Neither into the address of the page that is open afterwards, nor as a referrer to a page
+    that it links to."""
     link = guarded.make_link()
     page.goto(f"{guarded.url}{link}")
     page.wait_for_function("document.title === 'inside'")
@@ -210,7 +212,8 @@ def test_the_address_of_a_link_goes_to_nobody(page: Page, guarded: Guarded) -> N
 
 
 def test_a_link_that_another_page_opened_logs_in_all_the_same(page: Page, guarded: Guarded) -> None:
-    """As from a file that `envmill open --browser` writes: a strict cookie is not sent with what follows a foreign page."""
+    """As from a file that `envmill open --browser` writes: a strict cookie is not sent with what
+    follows a foreign page."""
     with serve_blank() as port:
         page.goto(f"http://{EVIL}:{port}/")
         page.evaluate("place => { location.href = place }", f"{guarded.url}{guarded.make_link()}")
@@ -244,8 +247,12 @@ def test_no_stranger_starts_a_run_on_the_real_server(
 
 
 def ask_as_nobody(port: int, path: str, body: str) -> int:
-    """Status of a request by another user of this machine. What he imports he imports first: he may not read where it lies."""
-    asked = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}"
+    """Status of a request by another user of this machine. What he imports he imports first: he may
+    not read where it lies."""
+    asked = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}\r\n"
+        f"Connection: close\r\n\r\n{body}"
+    )
     program = (
         "import encodings.idna, os, socket, sys\n"
         f"if os.geteuid() == 0: os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
@@ -342,7 +349,8 @@ asyncio.run(main())
 
 
 def test_prefects_own_clients_are_known_on_every_socket(plant: Plant) -> None:
-    """Those that run in worker and flow runs; without one of them a Cancel or a page would be late, and nothing would say why."""
+    """Those that run in worker and flow runs; without one of them a Cancel or a page would be late,
+    and nothing would say why."""
     environ = plant.home.child_environ(plant.record("server").url)
     told = subprocess.run(
         [sys.executable, "-c", CLIENTS],

@@ -1,9 +1,11 @@
-"""One hunt, in a process of its own: inputs are made and played until the time is used, and the first that breaks a promise ends it.
+"""One hunt, in a process of its own: inputs are made and played until the time is used, and the
+first that breaks a promise ends it.
 
     python -m tests.fuzz.hunting TARGET SEED SECONDS FOLDER
 
-The input under way is in the folder, so that a process that dies or hangs leaves it behind. Three promises hold for all targets: nothing
-is raised that a reader may not raise, no input takes more than `DEADLINE` seconds of computing, and none more than `MEMORY` bytes.
+The input under way is in the folder, so that a process that dies or hangs leaves it behind. Three
+promises hold for all targets: nothing is raised that a reader may not raise, no input takes more
+than `DEADLINE` seconds of computing, and none more than `MEMORY` bytes.
 """
 
 import importlib
@@ -25,7 +27,8 @@ DEADLINE = 10.0
 SILENCE = 240
 """Seconds after which a process that waits is killed."""
 MEMORY = 400 << 20
-"""Bytes by which one input may raise the most that this process ever held. Inputs have some 100 KB."""
+"""Bytes by which one input may raise the most that this process ever held. Inputs have some 100
+KB."""
 ADDRESSES = 4 << 30
 """Bytes of address space of a hunt, and of each process below it."""
 INPUT = "input"
@@ -54,7 +57,8 @@ class Target(Protocol):
         ...
 
     def play(self, content: bytes) -> str:
-        """How it ended in a word, for counting; raises BrokenPromise, or anything that it should not."""
+        """How it ended in a word, for counting; raises BrokenPromise, or anything that it should
+        not."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
-"""Inputs out of good ones: a value changed in a few places, spelled in odd ways, and bytes changed after that."""
+"""Inputs out of good ones: a value changed in a few places, spelled in odd ways, and bytes changed
+after that."""
 
 import json
 from collections.abc import Callable
@@ -190,5 +191,6 @@ def _put(holder: Any, name: Any, value: Any) -> None:
 
 
 def _swap(one: tuple[Any, Any], other: tuple[Any, Any]) -> None:
-    # A part is put in another's place. Where it held that place itself, nothing may come to hold itself.
+    # A part is put in another's place. Where it held that place itself, nothing may come to hold
+    # itself.
     _set(*other, _copy(one[0][one[1]]))

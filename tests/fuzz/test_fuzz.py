@@ -1,4 +1,5 @@
-"""Inputs that mean harm, made by chance: seconds of them here, and 30 minutes of computing under `make soak AREA=fuzz`.
+"""Inputs that mean harm, made by chance: seconds of them here, and 30 minutes of computing under
+`make soak AREA=fuzz`.
 
 What was found is in `found/`, an input a file, and is played each time.
 """

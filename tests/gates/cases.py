@@ -1,4 +1,5 @@
-"""Cases of a scenario gate: what it must drop, and for which reason, and the near misses it must keep, all judged in one jail."""
+"""Cases of a scenario gate: what it must drop, and for which reason, and the near misses it must
+keep, all judged in one jail."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -44,7 +45,8 @@ def judge_cases(
 
 
 def check(finding: Finding, case: Case) -> None:
-    """The outcome and the reason are as they must be, and a drop can be read without running anything."""
+    """The outcome and the reason are as they must be, and a drop can be read without running
+    anything."""
     wanted = case.outcome or ("dropped" if case.reason else "kept")
     assert (finding.outcome, finding.reason if case.reason else "") == (wanted, case.reason), (
         finding

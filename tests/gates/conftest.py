@@ -1,4 +1,5 @@
-"""One jail a module for the tests of gates, which run in their module's loop: opening it takes longer than most specimens."""
+"""One jail a module for the tests of gates, which run in their module's loop: opening it takes
+longer than most specimens."""
 
 from collections.abc import AsyncGenerator
 

@@ -1,9 +1,10 @@
-"""Paraphrases found against false alarms, over all thresholds at once, as an SVG; what a judge of suspicions could add.
+"""Paraphrases found against false alarms, over all thresholds at once, as an SVG; what a judge of
+suspicions could add.
 
     python -m tests.gates.paraphrasing curve FOLDER BENCHMARK...     FOLDER/answers/N.json ─► FOLDER/curve.svg and a table
 
-A score is 1 where gate F3 stands: every share is divided by its threshold, and the least of the quotients counts. A threshold that falls
-from above to 0 draws the curve.
+A score is 1 where gate F3 stands: every share is divided by its threshold, and the least of the
+quotients counts. A threshold that falls from above to 0 draws the curve.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -124,10 +125,19 @@ def _place(alarms: float, found: float) -> str:
 
 def _render_axes() -> Iterable[str]:
     yield f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
-    yield f'<polyline points="{" ".join(_place(*one) for one in ((0, 1), (0, 0), (MOST, 0)))}" fill="none" stroke="#333"/>'
+    yield (
+        f'<polyline points="{" ".join(_place(*one) for one in ((0, 1), (0, 0), (MOST, 0)))}" '
+        'fill="none" stroke="#333"/>'
+    )
     for fifth in range(6):
         x, y = _place(MOST * fifth / 5, 0).split(",")[0], _place(0, fifth / 5).split(",")[1]
-        yield f'<text x="{x}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{100 * MOST * fifth / 5:.0f} %</text>'
+        yield (
+            f'<text x="{x}" y="{HEIGHT - BOTTOM + 16}" '
+            f'text-anchor="middle">{100 * MOST * fifth / 5:.0f} %</text>'
+        )
         yield f'<text x="{LEFT - 6}" y="{y}" dy="4" text-anchor="end">{20 * fifth} %</text>'
-    yield f'<text x="{(WIDTH - RIGHT + LEFT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">honest tasks flagged</text>'
+    yield (
+        f'<text x="{(WIDTH - RIGHT + LEFT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">honest '
+        "tasks flagged</text>"
+    )
     yield f'<text x="{LEFT}" y="{TOP - 8}">paraphrases found</text>'

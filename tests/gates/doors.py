@@ -11,7 +11,8 @@ from schemas.base import Contract
 
 
 class ReadersDoor:
-    """Prompt → what is said and what it is read as. Of a prompt without an entry the reader is out."""
+    """Prompt → what is said and what it is read as. Of a prompt without an entry the reader is
+    out."""
 
     seed = 1
 

@@ -1,4 +1,5 @@
-"""Class of every reason code in the gate pages, and the page with the table of all gates: `python -m tests.gates.pages` renews both."""
+"""Class of every reason code in the gate pages, and the page with the table of all gates: `python
+-m tests.gates.pages` renews both."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +12,10 @@ PAGES = ROOT / "docs" / "gates"
 HEAD, RULE = "| reason code | class | meaning |", "|---|---|---|"
 NONE = "–"
 """Of a code that drops nothing: not measured, or not applicable."""
-TABLE = "| gate | lap | asked | proof | suspicion | bookkeeping | question |\n|---|---|---|---|---|---|---|\n"
+TABLE = (
+    "| gate | lap | asked | proof | suspicion | bookkeeping | question |\n"
+    "|---|---|---|---|---|---|---|\n"
+)
 _HEADS = {"| code | meaning |", "| reason code | means |", HEAD}
 _ROW = re.compile(
     r"\| `(?P<code>[a-z_0-9]+)` \| (?:(?:proof|suspicion|bookkeeping|–) \| )?(?P<meaning>.*) \|"
@@ -32,7 +36,9 @@ def _write_lines(name: str, lines: list[str]) -> Iterator[str]:
         elif inside and set(line) <= set("|-"):
             yield RULE
         elif inside and (row := _ROW.fullmatch(line)):
-            yield f"| `{row['code']}` | {find_class(name, row['code']) or NONE} | {row['meaning']} |"
+            yield (
+                f"| `{row['code']}` | {find_class(name, row['code']) or NONE} | {row['meaning']} |"
+            )
         else:
             yield line
 

@@ -1,13 +1,15 @@
-"""How many paraphrases of benchmark tasks gate F3 finds, at how many false alarms. Others than the detector's author write them.
+"""How many paraphrases of benchmark tasks gate F3 finds, at how many false alarms. Others than the
+detector's author write them.
 
     python -m tests.gates.paraphrasing render FOLDER BENCHMARK...     50 prompts, FOLDER/prompts/N.md
     python -m tests.gates.paraphrasing measure FOLDER BENCHMARK...    FOLDER/answers/N.json ─► what is found, as a table
     python -m tests.gates.paraphrasing curve FOLDER BENCHMARK...      the same at all thresholds ─► FOLDER/curve.svg and a table
     python -m tests.gates.paraphrasing cases FOLDER BENCHMARK...      FOLDER/cases.jsonl, with which `envmill calibrate` measures a judge
 
-BENCHMARK is a folder that `envmill protect` reads. A paraphrase is compared with its own solution under other names of tools, as it
-stands (`kept`), with one look-up left out (`shorter`), and with other values (`swapped`). The honest side is every task of the same
-benchmarks, held against all others: no harder one is known, since they share worlds, users and tools.
+BENCHMARK is a folder that `envmill protect` reads. A paraphrase is compared with its own solution
+under other names of tools, as it stands (`kept`), with one look-up left out (`shorter`), and with
+other values (`swapped`). The honest side is every task of the same benchmarks, held against all
+others: no harder one is known, since they share worlds, users and tools.
 """
 
 import json
@@ -128,7 +130,8 @@ def find(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") -> str:
 
 
 def leave_out(sketch: ProtectedSketch, one: Known, task: BenchmarkTask) -> ProtectedSketch:
-    """The sketch without a task and its variants, which have nearly the same values. Its texts are left out wholly: they were copied."""
+    """The sketch without a task and its variants, which have nearly the same values. Its texts are
+    left out wholly: they were copied."""
     own = list_call_values(task.calls)
     places = [
         place
@@ -208,7 +211,8 @@ def see_honest(known: Sequence[Known], embedder: str = "") -> list[Seen]:
 
 
 def write_curves(folder: Path, known: Sequence[Known], embedder: str = "") -> str:
-    """The curves of paraphrases with their own solution, as FOLDER/curve.svg; the table has the other kinds too."""
+    """The curves of paraphrases with their own solution, as FOLDER/curve.svg; the table has the
+    other kinds too."""
     seen, honest = see_paraphrases(folder, known, embedder), see_honest(known, embedder)
     names = [name for name in SCORES if embedder or "embeddings" not in name]
     curves = {

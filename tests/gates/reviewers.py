@@ -1,4 +1,5 @@
-"""Reviewers for W4, scripted: a tester with a list of calls, and a checker that knows what the studio ought to do and errs when told to."""
+"""Reviewers for W4, scripted: a tester with a list of calls, and a checker that knows what the
+studio ought to do and errs when told to."""
 
 import json
 import random
@@ -49,7 +50,8 @@ class Reviewers:
     """Both, as the author behind a provider; `asked` counts questions by prompt."""
 
     truth: dict[str, str]
-    """Call and state → what the right studio does. Of a state that is not there the checker finds everything right."""
+    """Call and state → what the right studio does. Of a state that is not there the checker finds
+    everything right."""
     misses: float = 0.0
     """Share of faults that the checker passes."""
     alarms: float = 0.0

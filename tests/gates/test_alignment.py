@@ -1,4 +1,5 @@
-"""Which sentence asks for which change: what a row holds and another change writes speaks of the other one."""
+"""Which sentence asks for which change: what a row holds and another change writes speaks of the
+other one."""
 
 from envmill.agents.attackers.state_index import StateIndex
 from envmill.gates.reading.request_alignment import RequestAlignment, leave_out_written, list_signs

@@ -1,4 +1,5 @@
-"""The order that sentences ask for: only sentences that surely name their changes turn a path round."""
+"""The order that sentences ask for: only sentences that surely name their changes turn a path
+round."""
 
 import pytest
 

@@ -42,7 +42,8 @@ IDLE = ("(not measured)", "(not applicable)", "(error)")
 """Outcomes that drop nothing: codes that report them have no class."""
 
 Report = tuple[str, str]
-"""Gate or stage (`*` where the source does not tell), and a reason code, with `*` for what is filled in when it runs."""
+"""Gate or stage (`*` where the source does not tell), and a reason code, with `*` for what is
+filled in when it runs."""
 
 
 def list_reports(text: str, path: str) -> Iterator[Report]:
@@ -140,7 +141,8 @@ def test_every_gate_declares_its_codes() -> None:
 
 @pytest.mark.parametrize("name", sorted({*GATES, *DECISIONS}))
 def test_codes_of_specimens_and_pages_have_a_class(name: str) -> None:
-    """Codes that only a run knows are met by specimens; and no page explains a code of no class as one that drops."""
+    """Codes that only a run knows are met by specimens; and no page explains a code of no class as
+    one that drops."""
     reasons = {reason for _, reason, _ in DROPPED.get(name, ())} | set(FILTERED.get(name, ()))
     assert {reason for reason in reasons - {""} if find_class(name, reason) is None} == set()
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")

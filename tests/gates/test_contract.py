@@ -1,4 +1,5 @@
-"""What every gate owes: a place in the table, a page, reason codes that the page explains, specimens on both sides."""
+"""What every gate owes: a place in the table, a page, reason codes that the page explains,
+specimens on both sides."""
 
 import inspect
 import re

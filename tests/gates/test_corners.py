@@ -1,4 +1,5 @@
-"""Corners: both sides of a comparison are made the same, a number is made to stand elsewhere, and what lies beside is known."""
+"""Corners: both sides of a comparison are made the same, a number is made to stand elsewhere, and
+what lies beside is known."""
 
 import pytest
 import pytest_asyncio

@@ -1,4 +1,5 @@
-"""The curve of paraphrases against false alarms: scores are 1 where the gate stands, and a threshold that falls draws them in order."""
+"""The curve of paraphrases against false alarms: scores are 1 where the gate stands, and a
+threshold that falls draws them in order."""
 
 import json
 import xml.etree.ElementTree as ElementTree

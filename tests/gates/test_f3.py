@@ -1,4 +1,5 @@
-"""F3: what repeats a protected text, what only sounds like one, and how much of what is planted is found."""
+"""F3: what repeats a protected text, what only sounds like one, and how much of what is planted is
+found."""
 
 import json
 import shutil

@@ -1,4 +1,5 @@
-"""F5: the chance of variance against sums over single attempts, what siblings add to it, and what it decides."""
+"""F5: the chance of variance against sums over single attempts, what siblings add to it, and what
+it decides."""
 
 import random
 

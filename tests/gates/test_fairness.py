@@ -1,4 +1,5 @@
-"""How often mapper and judge are right is counted on the shipped scenarios whose fairness is known."""
+"""How often mapper and judge are right is counted on the shipped scenarios whose fairness is
+known."""
 
 from collections import Counter
 from typing import Any
@@ -105,7 +106,8 @@ def test_what_counts_is_what_the_judge_confirms() -> None:
 @pytest.mark.soak(area="trust")
 @pytest.mark.asyncio
 async def test_the_embedded_mapper_and_judge_are_counted(tmp_path: Any) -> None:
-    """Plumbing: both compare words only. Every case is read, and faults are suspected more often than honest work."""
+    """Plumbing: both compare words only. Every case is read, and faults are suspected more often
+    than honest work."""
     async with open_judge("offline", Settings.read({"ENVMILL_HOME": str(tmp_path)})) as models:
         told = {one.what: one for one in count_outcomes(await try_fairness(CASES, models))}
     print(*told.values(), sep="\n")  # noqa: T201  make soak shows it
@@ -133,7 +135,8 @@ def test_the_shipped_questions_are_worded_as_the_gate_words_them() -> None:
 
 
 def test_readers_find_what_is_unfair_and_leave_what_is_fair() -> None:
-    """Maps and both readings of each question by other readers, recorded once. What a map shows is found anew."""
+    """Maps and both readings of each question by other readers, recorded once. What a map shows is
+    found anew."""
     found = {"planted": 0, "honest": 0}
     for case, read in zip(CASES, read_outcomes(), strict=True):
         assert (case.source, case.planted, case.item.request) == (

@@ -1,4 +1,5 @@
-"""F1 and F2, and the threshold that attackers are held to: what they must drop, and the near misses they must keep."""
+"""F1 and F2, and the threshold that attackers are held to: what they must drop, and the near misses
+they must keep."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""What a filter's value is held to be in a row: a listed value is whole, a text that is looked for may be a part."""
+"""What a filter's value is held to be in a row: a listed value is whole, a text that is looked for
+may be a part."""
 
 import pytest
 

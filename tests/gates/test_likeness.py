@@ -1,4 +1,5 @@
-"""Two ends of tables are the same up to policies and keys given on the way; a second opinion, which shares nothing with the verifier."""
+"""Two ends of tables are the same up to policies and keys given on the way; a second opinion, which
+shares nothing with the verifier."""
 
 import copy
 from typing import Any

@@ -1,4 +1,5 @@
-"""The map of gate S16: what is demanded in plain sentences, who asks for it, what is wished for and not checked, and what shows the way."""
+"""The map of gate S16: what is demanded in plain sentences, who asks for it, what is wished for and
+not checked, and what shows the way."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,8 @@ from tests.gates.doors import ReadersDoor
 from tests.gates.specimens import pose
 
 STUDIO = pose()
-"""Ada Kern's account gets 25 euros, and one seat of the wheel class on Tuesday is booked for her."""
+"""Ada Kern's account gets 25 euros, and one seat of the wheel class on Tuesday is booked for
+her."""
 REQUEST = STUDIO.scenario.request
 WORDS = REQUEST.split(".")[0]
 

@@ -41,7 +41,8 @@ def test_texts_are_ids_anywhere() -> None:
 
 
 LIES = {
-    "W11": ("stale_answer", "set status = 'cancelled' where id = ?\", (booking_id,))\n        return self._get(\"bookings\", booking_id)",
+    "W11": ("stale_answer", "set status = 'cancelled' where id = ?\", (booking_id,))\n        return "
+"self._get(\"bookings\", booking_id)",
             "set status = 'cancelled' where id = ?\", (booking_id,))\n        return booking"),
     "W12": ("queries_disagree", "select id, name, email, tier, remark from guests",
             "select id, name, upper(email) as email, tier, remark from guests"),

@@ -1,4 +1,5 @@
-"""The measurement of paraphrases: prompts go out, answers come back, and each is held against the sketch of its benchmark."""
+"""The measurement of paraphrases: prompts go out, answers come back, and each is held against the
+sketch of its benchmark."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Sessions played many at a time: each gets its own observations, and the jail soon stops forking for them."""
+"""Sessions played many at a time: each gets its own observations, and the jail soon stops forking
+for them."""
 
 from collections.abc import Sequence
 from typing import Any, cast

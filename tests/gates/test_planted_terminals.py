@@ -1,4 +1,5 @@
-"""What is planted in real machines and their scenarios is caught by some gate, and the same machine without it by none.
+"""What is planted in real machines and their scenarios is caught by some gate, and the same machine
+without it by none.
 
 Reduced, one system and two faults; `make soak AREA=terminal` plants every fault in every system.
 """
@@ -42,7 +43,8 @@ class Plant(NamedTuple):
 
 
 def _change(scenario: Scenario, **fields: object) -> Scenario:
-    """Another scenario: a copy would keep the name of what it was made of, and gates know what they played by it."""
+    """Another scenario: a copy would keep the name of what it was made of, and gates know what they
+    played by it."""
     return Scenario.model_validate({**dict(scenario), **fields, "id": ""})
 
 

@@ -1,4 +1,5 @@
-"""The correction: what is known of the judge is taken off, and the interval holds the truth as often as it says."""
+"""The correction: what is known of the judge is taken off, and the interval holds the truth as
+often as it says."""
 
 import random
 

@@ -1,4 +1,5 @@
-"""Searches by another case: of a name people expect it, a reference they copy. Filters by which rows are told otherwise."""
+"""Searches by another case: of a name people expect it, a reference they copy. Filters by which
+rows are told otherwise."""
 
 from types import SimpleNamespace
 from typing import Any, cast

@@ -12,7 +12,10 @@ from tests.gates.cases import FIND, LOOK_UP, TOP_UP, Case, ask, check, judge_cas
 from tests.gates.specimens import ORACLE, REQUEST, pose, vary
 from tests.gates.specimens.studio import EFFECTS
 
-LISTED = "Two things, please:\n1. Put 25 on Ada Kern's account.\n2. Book her one seat in the Tuesday wheel class."
+LISTED = (
+    "Two things, please:\n1. Put 25 on Ada Kern's account.\n2. Book her one seat in the Tuesday "
+    "wheel class."
+)
 
 CANCEL = Call(name="cancel_booking", arguments={"booking_id": "B1"})
 LEND = Call(name="top_up", arguments={"member_id": "M2", "amount": 25})
@@ -306,7 +309,8 @@ CASES = {
     ),
     "asked for first, two others before that": Case(
         ask(
-            "Book one seat in the Tuesday wheel class for Ada Kern. Before that money has to be there: put 25 on the account of Ada Kern "
+            "Book one seat in the Tuesday wheel class for Ada Kern. Before that money has to be "
+            "there: put 25 on the account of Ada Kern "
             "and 25 on the account of Bo Lind.",
             oracle=[*ORACLE[:2], LOOK_UP, LEND, *ORACLE[2:]],
         )

@@ -14,7 +14,8 @@ COINS = vary(('member["balance"] += amount', 'member["balance"] += amount + hash
 ORDER = vary(
     (
         "return [dict(row) for row in self.classes.values()",
-        'return [dict(self.classes[key], tags=list({"a", "b", "c", key})) for key in self.classes for row in [self.classes[key]]',
+        'return [dict(self.classes[key], tags=list({"a", "b", "c", key})) for key in '
+        "self.classes for row in [self.classes[key]]",
     )
 )
 NOTE = vary(

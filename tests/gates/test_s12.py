@@ -67,7 +67,8 @@ def test_s12(name: str) -> None:
 
 
 def test_an_undemanded_fact_is_a_question_for_a_judge() -> None:
-    """Whether somebody asked for it is read, not run: the gate says what it suspects and how a reader can find out."""
+    """Whether somebody asked for it is read, not run: the gate says what it suspects and how a
+    reader can find out."""
     finding = find_all()["a fact that nobody asks for"]
     assert s12.CODES[finding.reason] == "suspicion"
     assert finding.question.endswith("without telling the user 'Bo Lind' (the name)?")

@@ -115,7 +115,8 @@ def test_a_letter_is_said_where_it_is_no_word(letter: str, text: str, said: bool
 
 
 def test_the_question_is_the_same_in_whatever_order_a_state_holds_its_rows_and_fields() -> None:
-    """A stored scenario holds them in another order than its draft. Another question would be paid for again."""
+    """A stored scenario holds them in another order than its draft. Another question would be paid
+    for again."""
     posed = CASES["a twin"].posed
     state = posed.scenario.initial_state
     turned = {

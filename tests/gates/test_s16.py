@@ -1,4 +1,5 @@
-"""S16: what a blind reader understands, beside what the reference path does and the verifier wants, on the studio's scenario."""
+"""S16: what a blind reader understands, beside what the reference path does and the verifier wants,
+on the studio's scenario."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,7 +26,8 @@ from tests.gates.specimens.studio import STATE
 
 PROMPT = s16.PROMPT
 STUDIO = pose()
-"""Ada Kern's account gets 25 euros, and one seat of the wheel class on Tuesday is booked for her."""
+"""Ada Kern's account gets 25 euros, and one seat of the wheel class on Tuesday is booked for
+her."""
 
 
 def change(
@@ -238,7 +240,8 @@ def test_it_is_asked_last_and_never_required() -> None:
 
 
 def test_a_reader_is_shown_the_same_before_a_scenario_is_stored_and_after() -> None:
-    """A stored record has its keys in another order. Questions in another order would be paid for twice."""
+    """A stored record has its keys in another order. Questions in another order would be paid for
+    twice."""
     facts = {"seats": 1, "class": "wheel", "member": "Ada Kern"}
     drafted = pose(user=STUDIO.scenario.user.model_copy(update={"facts": facts}))
     stored = replace(

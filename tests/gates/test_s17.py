@@ -1,4 +1,5 @@
-"""S17: every hidden fact is told in every stored wording, and to nobody who asks for something else."""
+"""S17: every hidden fact is told in every stored wording, and to nobody who asks for something
+else."""
 
 import asyncio
 import json
@@ -22,7 +23,8 @@ from tests.gates.specimens import pose
 from tests.offline.questions import SAMPLE, ask_scenario
 
 BOOKING: dict[str, Any] = {
-    "opening": "The master of the Sorrel Bay wants a certain tug at a certain berth, I can tell you which.",
+    "opening": "The master of the Sorrel Bay wants a certain tug at a certain berth, I can tell you "
+    "which.",
     "facts": {"vessel": "Sorrel Bay", "tug": "Bison", "berth": "Q2", "new day": "2026-03-05"},
     "hidden": ["tug", "berth"],
     "wordings": {
@@ -87,7 +89,8 @@ VALUES = dict(zip(FACTS, ("Bison", "Q2", "2026-03-05", "Arne Vik", 12), strict=T
 
 
 def hide(number: int, known: int = 3) -> dict[str, Any]:
-    """A contract with so many hidden facts and facts of the opening, each hidden one with seven questions."""
+    """A contract with so many hidden facts and facts of the opening, each hidden one with seven
+    questions."""
     hidden = list(FACTS[:number])
     shown = {f"matter {place}": f"Thing {place}" for place in range(known)}
     asks = (

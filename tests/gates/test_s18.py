@@ -1,4 +1,5 @@
-"""S18: in a scenario's own world, calls off its path are answered; what only that world breaks is found there alone."""
+"""S18: in a scenario's own world, calls off its path are answered; what only that world breaks is
+found there alone."""
 
 from copy import deepcopy
 
@@ -17,7 +18,8 @@ GATE = GATES["S18"]
 SHARES = (BOOKINGS, f"share = 100 / (member['balance'] - 777)\n        {BOOKINGS}")
 """Nobody in the stored tests has 777 on the account."""
 DOUBTED = [one for one in DROPPED["W13"] if one[1] not in ("internal_text", "unresolved_id")]
-"""Its own specimen of the first answers ids that do not exist, which no world has: W13 asks with those."""
+"""Its own specimen of the first answers ids that do not exist, which no world has: W13 asks with
+those."""
 UNRESOLVED = [one for one in DROPPED["W13"] if one[1] == "unresolved_id"]
 
 

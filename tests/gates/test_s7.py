@@ -20,7 +20,10 @@ NUMBER = RIGHT.replace("return len(new) == 1 and", "return len(new) and")
 MUTATES = RIGHT.replace("    return", "    final.clear()\n    return")
 UNDEFINED = RIGHT.replace("in initial", "in initial_state")
 PRUDENT = RIGHT.replace("len(new) == 1 and", "bool(new) and")
-NONE = 'def check(initial, final):\n    if len(final.get("bookings", {})) == 3:\n        return False\n'
+NONE = (
+    'def check(initial, final):\n    if len(final.get("bookings", {})) == 3:\n        return '
+    "False\n"
+)
 
 
 def generated(source: str) -> ScenarioCase:

@@ -30,9 +30,18 @@ from tests.gates.cases import (
 from tests.gates.specimens import REQUEST, ground, pose, vary
 from tests.gates.specimens.studio import STATE, end
 
-USUAL = "Please put the usual amount on Ada Kern's account and book her one seat in the Tuesday wheel class."
-SPELLED = "Please put € 25.00 on ADA KERN's account; after that, 1 seat for her in the wheel class on Tuesday."
-SUM = "Please put 20 and another 5 on Ada Kern's account and book her one seat in the Tuesday wheel class."
+USUAL = (
+    "Please put the usual amount on Ada Kern's account and book her one seat in the Tuesday "
+    "wheel class."
+)
+SPELLED = (
+    "Please put € 25.00 on ADA KERN's account; after that, 1 seat for her in the wheel class on "
+    "Tuesday."
+)
+SUM = (
+    "Please put 20 and another 5 on Ada Kern's account and book her one seat in the Tuesday "
+    "wheel class."
+)
 KNOWN = UserContract(opening=USUAL, facts={"usual amount": 25})
 
 ALL = Call(name="list_classes", arguments={})
@@ -153,7 +162,8 @@ def rule(policy: str, request: str = USUAL) -> ScenarioCase:
 
 
 def book(request: str, **given: str) -> ScenarioCase:
-    """Seats are booked by a tool that takes a mode, which no row keeps, and two texts, one of which a row keeps."""
+    """Seats are booked by a tool that takes a mode, which no row keeps, and two texts, one of which
+    a row keeps."""
     built = vary(
         ("seats: int)", "seats: int, mode: str = 'now', remark: str = '', kept: str = '')"),
         (

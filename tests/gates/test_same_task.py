@@ -1,4 +1,5 @@
-"""The same task in other words: what structure and rare values decide, and what only makes a suspicion."""
+"""The same task in other words: what structure and rare values decide, and what only makes a
+suspicion."""
 
 import json
 from dataclasses import replace
@@ -39,7 +40,10 @@ RETURN: Calls = (
     ("get_item", {"item_id": "6086499569"}),
     ("return_items", {"order_id": "W4417", "items": ["6086499569"], "method": "card_9513"}),
 )
-ASKED = "I am Raj Sankar in 19122. The water bottle of order W4417 leaks: take it back, please, and pay me on the card ending in 9513."
+ASKED = (
+    "I am Raj Sankar in 19122. The water bottle of order W4417 leaks: take it back, please, and "
+    "pay me on the card ending in 9513."
+)
 OTHERS: tuple[tuple[str, Calls], ...] = (
     (
         "Book two seats to Oslo for Anna Berg on 12 May and pay them with certificate C77.",
@@ -70,7 +74,8 @@ CLONE = (
 
 
 def rename(calls: Calls, values: dict[str, str] | None = None) -> Calls:
-    """The same calls under other names of tools and parameters, and other values where they are given."""
+    """The same calls under other names of tools and parameters, and other values where they are
+    given."""
 
     def put(value: Any) -> Any:
         return (

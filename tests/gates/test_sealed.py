@@ -1,4 +1,5 @@
-"""Sealed probes: with the open ones they are all there are, verify finds what they show, and a complaint never quotes them."""
+"""Sealed probes: with the open ones they are all there are, verify finds what they show, and a
+complaint never quotes them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -94,7 +95,8 @@ async def test_a_scenario_is_judged_alike_by_both_parts(
 
 
 def make_failure(module: ModuleType, stop: ObservedCall) -> ObservedCall:
-    """A call as the gate wants none to be: a crash, a denial, a change by a rejection, an answer without words."""
+    """A call as the gate wants none to be: a crash, a denial, a change by a rejection, an answer
+    without words."""
     if module is w7:
         return replace(
             stop, seen=replace(stop.seen, outcome="rejection", state_hash=f"not {stop.before}")
@@ -181,7 +183,8 @@ async def test_about_a_quarter_of_the_calls_that_no_test_makes_is_sealed(sandbox
 async def test_what_only_a_sealed_probe_shows_is_no_complaint(
     sandbox: Sandbox, gate: str, case: str, listing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the gate's probes three that show nothing, and one that shows the fault in the place of a sealed one."""
+    """Of the gate's probes three that show nothing, and one that shows the fault in the place of a
+    sealed one."""
     module, cases = POSED[gate]
     posed, plan = cases[case].posed, getattr(module, listing)
 

@@ -1,4 +1,5 @@
-"""W11: a change that answers ok and changes nothing, because all that it asks for stands in one record already."""
+"""W11: a change that answers ok and changes nothing, because all that it asks for stands in one
+record already."""
 
 from types import SimpleNamespace
 from typing import Any, cast

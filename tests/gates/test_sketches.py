@@ -146,7 +146,8 @@ def test_the_file_holds_no_word_of_the_texts(sketch: ProtectedSketch, tmp_path: 
 
 
 def test_a_dictionary_gets_no_word_name_or_turn_of_speech_back(sketch: ProtectedSketch) -> None:
-    """An attacker knows the format, the salt, and the very vocabulary. What they guess is hashed in every way the sketch hashes."""
+    """An attacker knows the format, the salt, and the very vocabulary. What they guess is hashed in
+    every way the sketch hashes."""
     words = sorted({word for text in [*PROTECTED, *CORPUS] for word in split_words(text)})
     singles = hash_runs(sketch.salt, words, LONG_BYTES)
     assert not np.isin(singles, sketch.quotes).any()
@@ -194,7 +195,8 @@ def test_a_chance_hit_among_runs_of_eight_is_common_so_that_one_confirms_nothing
 
 
 LEAKED = (0.2, 0.7)
-"""Of pairs, and of content words, of which these texts have nine and a task of a benchmark about forty."""
+"""Of pairs, and of content words, of which these texts have nine and a task of a benchmark about
+forty."""
 
 
 def test_shares_are_estimated_within_a_tenth() -> None:

@@ -1,4 +1,5 @@
-"""Which tools break their rules by themselves: flags of one tool against what the checker flags elsewhere."""
+"""Which tools break their rules by themselves: flags of one tool against what the checker flags
+elsewhere."""
 
 from collections.abc import Sequence
 

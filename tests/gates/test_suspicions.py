@@ -1,4 +1,5 @@
-"""The judge of suspicions: two blind readings, quotes that occur in the item, and no say without a calibration."""
+"""The judge of suspicions: two blind readings, quotes that occur in the item, and no say without a
+calibration."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,6 +1,8 @@
-"""Gates over terminals: each says yes to what is right, names what is planted, and takes no outage for a fault of it.
+"""Gates over terminals: each says yes to what is right, names what is planted, and takes no outage
+for a fault of it.
 
-The machine is a stand-in that knows what commands lead to; `tests/kinds/test_terminal.py` asks real ones, under `make soak` by all gates.
+The machine is a stand-in that knows what commands lead to; `tests/kinds/test_terminal.py` asks real
+ones, under `make soak` by all gates.
 """
 
 import re
@@ -39,7 +41,8 @@ Fake = Callable[[Sequence[str]], dict[str, Json]]
 
 
 def lead(commands: Sequence[str]) -> dict[str, Json]:
-    """Where commands lead: mended by the one step, and undone by nearly everything else that writes."""
+    """Where commands lead: mended by the one step, and undone by nearly everything else that
+    writes."""
     if STEP not in commands:
         return BROKEN.initial_state
     after = list(commands)[list(commands).index(STEP) + 1 :]

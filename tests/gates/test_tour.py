@@ -1,4 +1,5 @@
-"""The tour: few sessions, and all the same every tool tried each way and every write read around."""
+"""The tour: few sessions, and all the same every tool tried each way and every write read
+around."""
 
 from collections import Counter
 from typing import Any
@@ -29,7 +30,8 @@ class Counted:
 
 
 async def test_a_tour_starts_over_seldom(sandbox: Sandbox) -> None:
-    """To start over is most of its cost: tests that change nothing, odd arguments and draws share sessions."""
+    """To start over is most of its cost: tests that change nothing, odd arguments and draws share
+    sessions."""
     counted: Any = Counted(sandbox)
     tour = await explore(ground(), GateContext(counted, seed=40))
     assert len(tour.stops) > 5 * counted.seen["sessions"], counted.seen

@@ -1,4 +1,5 @@
-"""W5 to W9 and W11 to W13: what they must drop and for which reason, and near misses they must keep."""
+"""W5 to W9 and W11 to W13: what they must drop and for which reason, and near misses they must
+keep."""
 
 import re
 
@@ -45,7 +46,8 @@ async def test_keeps_the_near_miss(sandbox: Sandbox, gate: str, swaps: tuple[Swa
 
 
 async def test_a_word_the_rules_speak_of_is_set_by_some_change(sandbox: Sandbox) -> None:
-    """With the line that sets it gone; a rule that speaks of what stays as it is asks for nothing."""
+    """With the line that sets it gone; a rule that speaks of what stays as it is asks for
+    nothing."""
     rule = "A booking becomes 'cancelled' once, from 'booked'."
     told = vary((CANCEL, ""), rules=[rule])
     finding = await GATES["W12"].check(told, GateContext(sandbox))
@@ -131,9 +133,13 @@ async def test_a_default_beyond_the_limits_means_that_nothing_is_given(sandbox: 
     )
     told = (
         "day: Day of the week, such as Tuesday.",
-        "day: Day of the week, such as Tuesday.\n            seats: Free seats at least. From 1 to 4.",
+        "day: Day of the week, such as Tuesday.\n            seats: Free seats at least. From 1 "
+        "to 4.",
     )
-    keep = 'if not 0 <= seats <= 4:\n            raise Rejection("seats_out_of_range", "seats must be from 1 to 4.")\n        '
+    keep = (
+        'if not 0 <= seats <= 4:\n            raise Rejection("seats_out_of_range", "seats must '
+        'be from 1 to 4.")\n        '
+    )
     for check, outcome in ((keep, "kept"), ("", "dropped")):
         finding = await GATES["W6"].check(
             vary(sign, told, (LIST, check + LIST)), GateContext(sandbox)

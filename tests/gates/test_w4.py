@@ -1,4 +1,5 @@
-"""W4: what the review must drop, the near misses it must keep, and what it must say it could not measure."""
+"""W4: what the review must drop, the near misses it must keep, and what it must say it could not
+measure."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -23,7 +24,16 @@ NO_SUSPENSION = ('if member["status"] != "active":', "if False:")
 NEVER_TWICE = ('if booking["status"] != "booked":', "if False:")
 WRITING_READS = (
     'return dict(self._find(self.bookings, booking_id, "booking"))',
-    'row = self._find(self.bookings, booking_id, "booking")\n        row["status"] = "seen"\n        return dict(row)',
+    'row = self._find(self.bookings, booking_id, "booking")\n        row["status"] = "seen"\n    '
+    "    return dict(row)",
+)
+FORGETTING = (
+    "return [dict(row) for row in self.bookings",
+    'member["balance"] = 0\n        return [dict(row) for row in self.bookings',
+)
+CRASHING = (
+    'raise Rejection(f"unknown_{noun}"',
+    'return None\n            raise Rejection(f"unknown_{noun}"',
 )
 FORGETTING = (
     "return [dict(row) for row in self.bookings",

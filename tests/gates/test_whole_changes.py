@@ -1,4 +1,5 @@
-"""Tests that name the whole change: what changes and is not named is red, and so is a named change that did not happen."""
+"""Tests that name the whole change: what changes and is not named is red, and so is a named change
+that did not happen."""
 
 import random
 from collections.abc import Mapping

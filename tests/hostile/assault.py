@@ -59,7 +59,8 @@ class Seen:
 
 
 async def assault(jail: Jail, attack: Attack) -> Seen:
-    """Attack, then start over and work. A sandbox that breaks is attacked again: a machine out of breath does not break it twice."""
+    """Attack, then start over and work. A sandbox that breaks is attacked again: a machine out of
+    breath does not break it twice."""
     seen = await _assault(jail, attack)
     return await _assault(jail, attack) if seen.trouble else seen
 

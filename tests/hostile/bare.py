@@ -1,4 +1,5 @@
-"""The corpus against a runner without any layer, deadline or distrust: what each attack is for. Only for a throwaway container.
+"""The corpus against a runner without any layer, deadline or distrust: what each attack is for.
+Only for a throwaway container.
 
     runner (first process of the container) ──► sitter (the parent an attack sees) ──► child (runs the program as it comes)
 
@@ -87,7 +88,8 @@ def _live(end: socket.socket, attack: Attack, arguments: dict[str, Any]) -> None
 
 
 class _Tables:
-    """A database as it is usually handed out: one connection for all sessions, and a reset that undoes what nobody committed."""
+    """A database as it is usually handed out: one connection for all sessions, and a reset that
+    undoes what nobody committed."""
 
     def __init__(self) -> None:
         import sqlite3  # loaded where it is wanted: others look for what is loaded

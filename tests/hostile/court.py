@@ -1,14 +1,17 @@
-"""Attacks played as generated checks: a verifier's check that would read what it may not, or reach a verdict that is not its own.
+"""Attacks played as generated checks: a verifier's check that would read what it may not, or reach
+a verdict that is not its own.
 
-A check says true exactly when it got what it wanted. One marked `own` may say about itself what it likes, which nothing prevents:
-what counts is that no later verdict and no other check of the same one hears it.
+A check says true exactly when it got what it wanted. One marked `own` may say about itself what it
+likes, which nothing prevents: what counts is that no later verdict and no other check of the same
+one hears it.
 """
 
 from dataclasses import dataclass
 from textwrap import dedent, indent
 
 MARK = ("keep", "sake-", "4711")
-"""Parts of a word that the test's process, its environment and an earlier verdict's states hold; no check is told it whole."""
+"""Parts of a word that the test's process, its environment and an earlier verdict's states hold; no
+check is told it whole."""
 
 
 @dataclass(frozen=True)

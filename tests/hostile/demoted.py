@@ -1,8 +1,10 @@
-"""Runs a command as nobody, also where the interpreter or the checkout lies below a folder that only root may enter.
+"""Runs a command as nobody, also where the interpreter or the checkout lies below a folder that
+only root may enter.
 
 python -m tests.hostile.demoted FOLDER… -- COMMAND…
 
-In a mount namespace of its own the closed folder is covered by an empty one, in which just the folders that are needed show up again.
+In a mount namespace of its own the closed folder is covered by an empty one, in which just the
+folders that are needed show up again.
 """
 
 import ctypes

@@ -1,7 +1,8 @@
-"""A Docker engine of the tests' own: its data, socket and pid in a folder that goes with it, and no network of its own.
+"""A Docker engine of the tests' own: its data, socket and pid in a folder that goes with it, and no
+network of its own.
 
-Its one image is empty. Containers see the host's programs, this Python and the checkout through read-only mounts, so no registry is asked
-and nothing is built.
+Its one image is empty. Containers see the host's programs, this Python and the checkout through
+read-only mounts, so no registry is asked and nothing is built.
 """
 
 import io
@@ -26,7 +27,8 @@ LOCKED: tuple[str, ...] = (
     "--network=none", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--user=65534:65534",
     "--pids-limit=512", "--memory=6g",
 )  # fmt: skip
-"""A container as a careful platform gives it to a stranger: Docker's own filter, no capability, no namespace to be made."""
+"""A container as a careful platform gives it to a stranger: Docker's own filter, no capability, no
+namespace to be made."""
 OPEN: tuple[str, ...] = (
     "--network=none", "--read-only", "--security-opt=seccomp=unconfined", "--cap-add=SYS_PTRACE", "--cap-add=SYS_ADMIN",
     "--cap-add=IPC_LOCK", "--pids-limit=128", "--memory=1g", "--memory-swap=1g",
@@ -36,7 +38,8 @@ _START = 60.0
 
 
 def lend_engine() -> Iterator["Engine"]:
-    """For a fixture, with what a soak needs. Where none can be run its tests are skipped with a word; on CI that is a failure."""
+    """For a fixture, with what a soak needs. Where none can be run its tests are skipped with a
+    word; on CI that is a failure."""
     if count(0, 1) == 0:
         pytest.skip("a daemon and an image take minutes: `make soak`, and .ci/run after the tests")
     try:

@@ -1,4 +1,5 @@
-"""Where the corpus is played: as root, as nobody, in a locked-down container, and through an exported folder's own jail."""
+"""Where the corpus is played: as root, as nobody, in a locked-down container, and through an
+exported folder's own jail."""
 
 import json
 import os
@@ -50,7 +51,8 @@ def play(name: str, extent: str) -> Scene:
 
 
 def check_layers(place: Place, layers: Iterable[str]) -> list[str]:
-    """Layers that should hold in a place and do not, or the other way about: then something else is tested than is said."""
+    """Layers that should hold in a place and do not, or the other way about: then something else is
+    tested than is said."""
     return sorted(set(layers).symmetric_difference(set(LAYERS) - place.lacks) - place.may_lack)
 
 

@@ -1,9 +1,11 @@
-"""The whole corpus against one jail, as a program of its own: it can be started as another user or in a container.
+"""The whole corpus against one jail, as a program of its own: it can be started as another user or
+in a container.
 
 python -m tests.hostile.scene sandbox|vendored all|brief
 python -m tests.hostile.scene loose
 
-Prints the layers that hold, then a line per attack. `loose` leaves out the layers that stop an attack: only in a throwaway container.
+Prints the layers that hold, then a line per attack. `loose` leaves out the layers that stop an
+attack: only in a throwaway container.
 """
 
 import asyncio
@@ -68,7 +70,8 @@ async def play_loosely() -> None:
 
 
 def choose(extent: str) -> dict[str, Attack]:
-    """All, or without most of those that only wait for a deadline: seconds each, and the same everywhere."""
+    """All, or without most of those that only wait for a deadline: seconds each, and the same
+    everywhere."""
     waiting = list(OUTLASTING)[2:]
     return {
         name: attack for name, attack in CORPUS.items() if extent == "all" or name not in waiting

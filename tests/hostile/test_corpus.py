@@ -1,4 +1,5 @@
-"""Every hostile program is contained in every place, the sandbox works on, and each attack is real."""
+"""Every hostile program is contained in every place, the sandbox works on, and each attack is
+real."""
 
 import json
 import os
@@ -14,7 +15,8 @@ from tests.hostile.scene import choose
 from tests.soak import count
 
 EXTENT = ("brief", "all")[count(0, 1)]
-"""Waiting for deadlines is the same everywhere: in one place all of it is waited for, elsewhere under `make soak`."""
+"""Waiting for deadlines is the same everywhere: in one place all of it is waited for, elsewhere
+under `make soak`."""
 
 
 def extent_of(place: str) -> str:
@@ -75,7 +77,8 @@ def test_real(name: str) -> None:
 
 @cache
 def play_loosely() -> dict[str, Seen]:
-    """What each attack gets from a sandbox without the layers that stop it, in a throwaway container."""
+    """What each attack gets from a sandbox without the layers that stop it, in a throwaway
+    container."""
     lines = map(json.loads, start_engine().run(OPEN, ["tests.hostile.scene", "loose"]).splitlines())
     return {line["name"]: Seen(**line["seen"]) for line in lines}
 

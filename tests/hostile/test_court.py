@@ -64,7 +64,8 @@ REACH = COURT["forks"].source.partition("MARK =")[0]
 FORGING: dict[str, str] = {
     "puts another check in its sibling's place": f"import sys\ndef check(initial, final):\n    {SIBLING}\n    return True\n",
     "does so when it is imported": f"import sys\n{SIBLING}\ndef check(initial, final): return True\n",
-    "patches the one it imports": "import check_2\ncheck_2.check = lambda initial, final: True\ndef check(initial, final): return True\n",
+    "patches the one it imports": "import check_2\ncheck_2.check = lambda initial, final: True\ndef check(initial, final): "
+    "return True\n",
     "patches the judge": f"{REACH}def check(initial, final):\n    {PATCH}\n    return True\n",
     "patches the judge when it is imported": f"{REACH}{PATCH}\ndef check(initial, final): return True\n",
 }
@@ -81,7 +82,8 @@ async def test_a_check_speaks_for_itself_alone(jail: Sandbox, tmp_path: Path, na
 KNOWN_TO_ANOTHER = "only-the-other-check-knows-this"
 SEARCHES: dict[str, str] = {
     "modules": "found = [str(vars(module)) for module in list(sys.modules.values())]",
-    "importers": "found = [read(code) for each in sys.meta_path for code in getattr(each, 'codes', {}).values()]",
+    "importers": "found = [read(code) for each in sys.meta_path for code in getattr(each, 'codes', "
+    "{}).values()]",
     "lines": "found = [str(linecache.cache)]",
     "frames": "found = [str(frame.f_locals) + read(frame.f_code) for frame in list_frames()]",
     "collector": "found = [read(each) for each in list_inner()]",
@@ -152,7 +154,8 @@ def check(initial, final):
     return False
 """
 WAYS: dict[str, str] = {
-    "runs of every loop": "if hasattr(each, '_run_check'): type(each)._run_check = lambda self, name: {'parts': [YES]}",
+    "runs of every loop": "if hasattr(each, '_run_check'): type(each)._run_check = lambda self, name: {'parts': "
+    "[YES]}",
     "what an observation begins as": "if type(each) is dict and 'state_hash' in each: each['parts'] = [YES]",
     "what renders": "if type(each) is dict and 'SessionLoop' in each: each['render'] = lambda told: b'{}'",
 }
@@ -185,7 +188,10 @@ async def test_a_check_imports_neither_the_judge_nor_the_c_library(
     jail: Sandbox, tmp_path: Path, module: str
 ) -> None:
     imports = f"import {module}\ndef check(initial, final): return True\n"
-    attribute = "import envmill.runtime\ndef check(initial, final): return hasattr(envmill.runtime, 'jail')\n"
+    attribute = (
+        "import envmill.runtime\ndef check(initial, final): return hasattr(envmill.runtime, "
+        "'jail')\n"
+    )
     imported, held = await hear(jail, tmp_path, imports, attribute)
     assert (imported.holds, imported.code) == (None, "crash")
     assert "ModuleNotFoundError" in imported.message

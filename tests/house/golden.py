@@ -2,8 +2,9 @@
 
 GOLDEN ──recipe──► run with the embedded author, no Prefect ──► lake ──► summary ──► tests/house/golden/<recipe>.json
 
-A summary holds ids, digests and counts, and nothing that depends on the clock or the machine. A change of the code that keeps behaviour
-keeps every summary. After a change that is meant to alter behaviour, `python -m tests.house.golden [RECIPE ...]` writes them again.
+A summary holds ids, digests and counts, and nothing that depends on the clock or the machine. A
+change of the code that keeps behaviour keeps every summary. After a change that is meant to alter
+behaviour, `python -m tests.house.golden [RECIPE ...]` writes them again.
 """
 
 import asyncio
@@ -54,7 +55,8 @@ GOLDEN: dict[str, RunConfig] = {
         "endless_terminals": {"polarities": {"achieve": 1}, "seed": 8, "mistakes": 0.15},
     }.items()
 }
-"""Recipe → its run. The embedded author makes many mistakes, so that repairs and drops are part of what is compared."""
+"""Recipe → its run. The embedded author makes many mistakes, so that repairs and drops are part of
+what is compared."""
 
 _CONTENT: tuple[type[Record], ...] = (
     Seed,
@@ -111,7 +113,10 @@ def summarise(lake: Lake) -> dict[str, Json]:
 
 def _describe_end(row: Rollout) -> str:
     judged = digest([row.components, row.reason, row.evidence])
-    return f"{row.rollout_group} {row.attempt} {row.form} {row.outcome} {row.reward} steps {row.steps} end {row.final_state_hash} {judged}"
+    return (
+        f"{row.rollout_group} {row.attempt} {row.form} {row.outcome} {row.reward} steps "
+        f"{row.steps} end {row.final_state_hash} {judged}"
+    )
 
 
 def _describe_build(row: Build) -> str:
@@ -120,7 +125,8 @@ def _describe_build(row: Build) -> str:
 
 
 def _list_rows(bundles: Iterable[Bundle]) -> dict[str, list[int]]:
-    """Exporter → rows of each of its folders. A folder's own id is left out: it hashes the runtime that the folder carries."""
+    """Exporter → rows of each of its folders. A folder's own id is left out: it hashes the runtime
+    that the folder carries."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for bundle in bundles:
         rows[bundle.exporter].append(bundle.rows)

@@ -1,4 +1,5 @@
-"""Terminals need the base image and an engine; where there is none, what needs them is skipped with a word, and never under `make soak`."""
+"""Terminals need the base image and an engine; where there is none, what needs them is skipped with
+a word, and never under `make soak`."""
 
 import os
 import tempfile

@@ -1,4 +1,5 @@
-"""Every kind fills every hook: each is called over one specimen of the kind, and what comes back is what the callers expect."""
+"""Every kind fills every hook: each is called over one specimen of the kind, and what comes back is
+what the callers expect."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Descriptions of tools: what the plan promises and what the docstring adds reach everybody who sees the interface."""
+"""Descriptions of tools: what the plan promises and what the docstring adds reach everybody who
+sees the interface."""
 
 import ast
 from typing import Any, cast
@@ -126,7 +127,10 @@ def test_each_sentence_is_told_once() -> None:
 
 
 def test_a_docstring_is_read_whole_but_for_its_parameters() -> None:
-    told = "First line\ngoes on.\n\nMore.\n\nArgs:\n    x: Not this.\n        Nor this.\n\nReturns:\n    Rows.\n"
+    told = (
+        "First line\ngoes on.\n\nMore.\n\nArgs:\n    x: Not this.\n        Nor this.\n\n"
+        "Returns:\n    Rows.\n"
+    )
     assert read_description(told) == "First line goes on. More. Returns: Rows."
     assert read_description("Args:\n    x: Alone.") == ""
 
@@ -186,7 +190,10 @@ def test_a_tool_without_a_docstring_gets_the_words_of_its_plan() -> None:
 
 
 def test_a_sentence_of_the_author_is_added_to_the_plan() -> None:
-    written = '        """Refused on Sundays.\n\n        Args:\n            tool_id: Not its tag.\n        """\n        # The shed'
+    written = (
+        '        """Refused on Sundays.\n\n        Args:\n            tool_id: Not its tag.\n    '
+        '    """\n        # The shed'
+    )
     source = BARE.replace("        # The shed", written)
     filled = fill_docstrings(
         source,

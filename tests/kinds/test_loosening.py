@@ -1,5 +1,6 @@
-"""Which texts a verifier leaves open. Two recorded scenarios of a real model author, one in which a real agent was failed for a text
-that nobody asked for, one in which it was failed for texts that nobody asked to be told."""
+"""Which texts a verifier leaves open. Two recorded scenarios of a real model author, one in which a
+real agent was failed for a text that nobody asked for, one in which it was failed for texts that
+nobody asked to be told."""
 
 import json
 from pathlib import Path
@@ -309,7 +310,8 @@ async def test_a_class_is_watched_for_where_its_texts_go(
 
 
 async def test_gates_know_what_is_left_open(sandbox: Sandbox) -> None:
-    """No mutant, tampering or attack is paid, and none that only words a free text otherwise counts as one."""
+    """No mutant, tampering or attack is paid, and none that only words a free text otherwise counts
+    as one."""
     environment = make_bees()
     path = [LEND, INSPECT, HARVEST, widen(SHARE, reason="Thanks for the winter")]
     draft = make_draft(environment, path)

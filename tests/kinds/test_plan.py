@@ -1,4 +1,5 @@
-"""Plans and states that nobody could build on are told so in words, and those of the author are not."""
+"""Plans and states that nobody could build on are told so in words, and those of the author are
+not."""
 
 from typing import Any
 

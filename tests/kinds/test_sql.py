@@ -1,4 +1,5 @@
-"""The `sql` kind: tables read out of a schema, policies of their columns, and the tables each tool may touch."""
+"""The `sql` kind: tables read out of a schema, policies of their columns, and the tables each tool
+may touch."""
 
 import re
 from typing import Any
@@ -179,7 +180,10 @@ def test_every_tool_says_which_tables_it_touches(touches: Any, effect: Any, said
 
 
 def test_the_constructor_is_given_the_database() -> None:
-    head = 'class C:\n    def __init__(self{}):\n        pass\n\n    def look(self) -> list:\n        """Looks."""\n        return []\n'
+    head = (
+        "class C:\n    def __init__(self{}):\n        pass\n\n    def look(self) -> list:\n      "
+        '  """Looks."""\n        return []\n'
+    )
     assert derive_tools(head.format(", db"), "C", {"look": "query"})[0].name == "look"
     with pytest.raises(BuildError, match=r"give it `def __init__\(self, db\)`"):
         derive_tools(head.format(""), "C", {"look": "query"})

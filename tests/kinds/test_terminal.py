@@ -1,4 +1,5 @@
-"""A terminal's state is what the judge found, its verifier is declarative, and an agent is told what a shell tells."""
+"""A terminal's state is what the judge found, its verifier is declarative, and an agent is told
+what a shell tells."""
 
 from typing import Any
 

@@ -1,6 +1,8 @@
-"""Processes that work on one lake at once: writers, readers, and one that compacts. Each prints what it did, and is told by argv.
+"""Processes that work on one lake at once: writers, readers, and one that compacts. Each prints
+what it did, and is told by argv.
 
-writer PLACE BUCKET [COUNT]   publishes batch after batch, each of BATCH seeds; prints the number before each, `done` after
+writer PLACE BUCKET [COUNT]   publishes batch after batch, each of BATCH seeds; prints the number
+before each, `done` after
 reader PLACE                  prints `count committed-before committed-after` and what it cannot explain
 compactor PLACE GRACE         compacts without a pause
 """
@@ -49,7 +51,8 @@ def make_seed(number: int) -> Seed:
 
 
 def read(place: str) -> None:
-    """What a reader sees: seeds (through their own listing), and exits (through theirs), whole batches only, never fewer than before."""
+    """What a reader sees: seeds (through their own listing), and exits (through theirs), whole
+    batches only, never fewer than before."""
     lake, last = Lake(place), 0
     _await_start()
     while True:

@@ -1,4 +1,5 @@
-"""Novelty over ten nights, measured: `python -m tests.lake.nights` makes them with the embedded author and writes docs/nights.md.
+"""Novelty over ten nights, measured: `python -m tests.lake.nights` makes them with the embedded
+author and writes docs/nights.md.
 
 ten runs in one lake, fresh and not ─► view novelty, W10's evidence ─► one row per night, and what so many draws hold
 scenarios that their gates kept ─► new sequences of tools, requests that come again in any night before
@@ -24,7 +25,8 @@ PAGE = ROOT / "docs/nights.md"
 NIGHTS, SEED = 10, 20261101
 SMALL: Mapping[str, Any] = {"environments": 4, "scenarios": 2, "mistakes": 0.2, "search": 5}
 STAGES = ("generate", "build", "verify")
-"""Of the scenarios' lap: what comes after them makes none and compares none with another night's."""
+"""Of the scenarios' lap: what comes after them makes none and compares none with another
+night's."""
 DRAWS = (1, 5, 10, 20, 40)
 
 _NIGHTS = """
@@ -64,7 +66,8 @@ async def make_nights(recipe: str, folder: Path, *, fresh: bool) -> Lake:
 
 
 def expect_distinct(sizes: Sequence[int], draws: int) -> float | None:
-    """Classes expected among so many draws without putting back; None where there are fewer to draw from."""
+    """Classes expected among so many draws without putting back; None where there are fewer to draw
+    from."""
     total = sum(sizes)
     return (
         None
@@ -74,7 +77,8 @@ def expect_distinct(sizes: Sequence[int], draws: int) -> float | None:
 
 
 def count_scenarios(lake: Lake) -> dict[str, tuple[int, int, int]]:
-    """Night → scenarios that their gates kept, those whose calls name tools in an order that no earlier one had, and those that an earlier
+    """Night → scenarios that their gates kept, those whose calls name tools in an order that no
+    earlier one had, and those that an earlier
     one said before, in the same or nearly the same words with the same calls."""
     found, before, ways = (
         dict[str, tuple[int, int, int]](),
@@ -84,7 +88,8 @@ def count_scenarios(lake: Lake) -> dict[str, tuple[int, int, int]]:
     for run in sorted(lake.runs()):
         kept = {subject for (subject,) in fetch(lake, _KEPT, {"run": run})}
         made = [one for one in lake.read(Scenario, run) if one.id in kept]
-        # F4 keeps the first in id order, whatever its night: what a night adds to the drops came again.
+        # F4 keeps the first in id order, whatever its night: what a night adds to the drops came
+        # again.
         repeats = find_repeats([*before, *made])
         again = sum(repeats[one.id].outcome != "kept" for one in [*before, *made]) - sum(
             one[2] for one in found.values()
@@ -97,14 +102,16 @@ def count_scenarios(lake: Lake) -> dict[str, tuple[int, int, int]]:
 def render(recipe: str, fresh: Lake, listed: Lake) -> str:
     """The page."""
     rows = [
-        "| night | seeds | new themes | compared | new structures | duplicates | new themes | new structures | duplicates |",
+        "| night | seeds | new themes | compared | new structures | duplicates | new themes | "
+        "new structures | duplicates |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for (run, seeds, themes, judged, new, same), (_, _, old_themes, _, old_new, old_same) in zip(
         fetch(fresh, _NIGHTS), fetch(listed, _NIGHTS), strict=True
     ):
         rows.append(
-            f"| {run.removeprefix('night-')} | {seeds} | {themes} | {judged} | {new} | {same} | {old_themes} | {old_new} | {old_same} |"
+            f"| {run.removeprefix('night-')} | {seeds} | {themes} | {judged} | {new} | {same} | "
+            f"{old_themes} | {old_new} | {old_same} |"
         )
     asked = [
         "| night | scenarios kept | new sequences of tools | said before |",

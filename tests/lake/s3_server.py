@@ -1,7 +1,9 @@
-"""An S3 service on loopback, in a process of its own: `python -m tests.lake.s3_server`, which prints its URL.
+"""An S3 service on loopback, in a process of its own: `python -m tests.lake.s3_server`, which
+prints its URL.
 
-moto looks whether an object is there and then stores it, in two steps; one lock makes that one step, as S3 does.
-With `--careless` it ignores `If-None-Match`, as services without the primitive do.
+moto looks whether an object is there and then stores it, in two steps; one lock makes that one
+step, as S3 does. With `--careless` it ignores `If-None-Match`, as services without the primitive
+do.
 """
 
 import logging

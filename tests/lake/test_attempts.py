@@ -1,4 +1,5 @@
-"""Attempts end in the order of their numbers: of two writers of one subject exactly one is committed, whoever is slow, late or dead."""
+"""Attempts end in the order of their numbers: of two writers of one subject exactly one is
+committed, whoever is slow, late or dead."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,4 +1,5 @@
-"""A file that somebody deleted by hand is named, whatever is asked: a partial result is never silent."""
+"""A file that somebody deleted by hand is named, whatever is asked: a partial result is never
+silent."""
 
 from collections.abc import Callable
 from pathlib import Path

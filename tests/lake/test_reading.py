@@ -1,4 +1,5 @@
-"""Files of other versions, other shapes and damaged ones: upgraded, or an error that names the file and the way out."""
+"""Files of other versions, other shapes and damaged ones: upgraded, or an error that names the file
+and the way out."""
 
 # pyright: reportMissingTypeStubs=false
 

@@ -1,4 +1,5 @@
-"""Rollups: a finished run's answers are kept, are the live answers, and fall away as soon as anything of the run changes."""
+"""Rollups: a finished run's answers are kept, are the live answers, and fall away as soon as
+anything of the run changes."""
 
 from collections.abc import Callable
 from dataclasses import replace

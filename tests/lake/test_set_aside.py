@@ -1,4 +1,5 @@
-"""Rows that quality set aside are seen in `quarantine` alone: no table, view or lookup shows them as if they had been kept."""
+"""Rows that quality set aside are seen in `quarantine` alone: no table, view or lookup shows them
+as if they had been kept."""
 
 from collections.abc import Callable
 from pathlib import Path

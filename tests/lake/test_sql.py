@@ -1,4 +1,5 @@
-"""Questions that do more than ask: refused or cut off, for the reason they say, and the lake stays as it was."""
+"""Questions that do more than ask: refused or cut off, for the reason they say, and the lake stays
+as it was."""
 
 import time
 from pathlib import Path
@@ -127,7 +128,8 @@ def test_an_attack_is_refused_and_changes_nothing(
     [
         "select run from runs",
         "with r as (select run from runs) select * from r",
-        "with recursive n as (select 1 as i union all select i + 1 from n where i < 3) select * from n",
+        "with recursive n as (select 1 as i union all select i + 1 from n where i < 3) select * "
+        "from n",
         "from runs select run union select stage from funnel",
         "explain select * from runs",
         "explain analyze select * from runs",

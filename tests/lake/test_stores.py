@@ -1,4 +1,5 @@
-"""Stores: one writer of a name wins, what is published is whole, and a store without the primitive is refused."""
+"""Stores: one writer of a name wins, what is published is whole, and a store without the primitive
+is refused."""
 
 import errno
 import os

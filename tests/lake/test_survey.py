@@ -1,4 +1,5 @@
-"""Promises are judged on an object store as on a disk: rows are set aside there, and readers no longer see them."""
+"""Promises are judged on an object store as on a disk: rows are set aside there, and readers no
+longer see them."""
 
 import pytest
 

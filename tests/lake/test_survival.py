@@ -1,4 +1,5 @@
-"""The lake under kill -9, races, and a crowd of writers, readers and compaction: whole batches only, none lost, none twice."""
+"""The lake under kill -9, races, and a crowd of writers, readers and compaction: whole batches
+only, none lost, none twice."""
 
 import contextlib
 import random

@@ -1,8 +1,10 @@
-"""Lives of a run that asks through batches: each a process of its own, killed at a moment of its work or after some seconds.
+"""Lives of a run that asks through batches: each a process of its own, killed at a moment of its
+work or after some seconds.
 
 `python -m tests.models.batcher` reads one life a line of JSON (`environ`, `config`, `moment` or `seconds`) and answers with how it
-ended: 0 finished, 3 waits for a batch, -9 killed. It forks its lives, since each would spend a second and more on what all have in
-common; one that is to be lived `here` comes first, and leaves that behind.
+ended: 0 finished, 3 waits for a batch, -9 killed. It forks its lives, since each would spend a
+second and more on what all have in common; one that is to be lived `here` comes first, and leaves
+that behind.
 """
 
 import asyncio

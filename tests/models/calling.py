@@ -46,7 +46,8 @@ PROMPT = Prompt(
 
 
 def make_provider(vendor: str, root: str, key: str = KEY, silence: float = SILENCE) -> Vendor:
-    """`openai`, `responses` or `anthropic` at the loopback server; with `-stream` its answers come in pieces, else whole."""
+    """`openai`, `responses` or `anthropic` at the loopback server; with `-stream` its answers come
+    in pieces, else whole."""
     name, _, stream = vendor.partition("-")
     if name == "anthropic":
         endpoint = Endpoint(root, Secret(key), "ANTHROPIC_API_KEY", bool(stream))

@@ -1,4 +1,5 @@
-"""A process with a hand on a run's budget: `python -m tests.models.spender FOLDER TOKENS CALLS AT_ONCE` prints how many calls it made."""
+"""A process with a hand on a run's budget: `python -m tests.models.spender FOLDER TOKENS CALLS
+AT_ONCE` prints how many calls it made."""
 
 import asyncio
 import sys

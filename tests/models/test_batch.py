@@ -1,4 +1,5 @@
-"""Batches, through every carrier: nothing is sent twice, only what came to nothing goes out again, and a kill costs nothing."""
+"""Batches, through every carrier: nothing is sent twice, only what came to nothing goes out again,
+and a kill costs nothing."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""kill -9 of a whole run that asks through batches: no item is handed in twice, and no reply is lost or in the ledger twice."""
+"""kill -9 of a whole run that asks through batches: no item is handed in twice, and no reply is
+lost or in the ledger twice."""
 
 import json
 import os
@@ -23,7 +24,8 @@ from tests.soak import count
 
 ITEMS, MOST_LIVES = 6, 12
 BLUEPRINT = (
-    '{"name": "Shed", "summary": "Tools are lent.", "collections": {"tools": ["id", "name"]}, "rules": ["A tool is lent once."], '
+    '{"name": "Shed", "summary": "Tools are lent.", "collections": {"tools": ["id", "name"]}, '
+    '"rules": ["A tool is lent once."], '
     '"tools": [{"name": "find_tool", "description": "Find one.", "effect": "query"}, '
     '{"name": "lend_tool", "description": "Lend it.", "effect": "change"}], "policy": ""}'
 )

@@ -1,4 +1,5 @@
-"""The breaker: a long silence makes calls fail at once, a moment's does not, and one call finds out when it is over."""
+"""The breaker: a long silence makes calls fail at once, a moment's does not, and one call finds out
+when it is over."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""The budget: filled and never exceeded, whoever spends, dies or forgets; what cannot be known is not spent twice."""
+"""The budget: filled and never exceeded, whoever spends, dies or forgets; what cannot be known is
+not spent twice."""
 
 import asyncio
 import os

@@ -1,4 +1,5 @@
-"""When a rate is believed: complaints by chance leave it alone, a real bound is found and kept to, and it is never starved."""
+"""When a rate is believed: complaints by chance leave it alone, a real bound is found and kept to,
+and it is never starved."""
 
 from envmill.models.rate import Rate
 

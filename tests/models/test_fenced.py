@@ -1,4 +1,5 @@
-"""A program stands in a fenced block behind the JSON object, or in the object, as older recordings have it."""
+"""A program stands in a fenced block behind the JSON object, or in the object, as older recordings
+have it."""
 
 import json
 
@@ -11,7 +12,10 @@ from schemas.prompts import MethodsReply, ProgramReply
 from schemas.table_prompts import SchemaReply
 from tests.models.test_dialects import make_request
 
-SOURCE = 'class Shed:\n    """A shed; `{"id": 1}` is a record."""\n\n    def list_tools(self) -> list:\n        return [{"id": "tool_1"}]\n'
+SOURCE = (
+    'class Shed:\n    """A shed; `{"id": 1}` is a record."""\n\n    def list_tools(self) -> '
+    'list:\n        return [{"id": "tool_1"}]\n'
+)
 WHOLE = ProgramReply(source=SOURCE, class_name="Shed")
 
 

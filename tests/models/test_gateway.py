@@ -1,4 +1,5 @@
-"""The door: typed reply or typed failure, journalled first, outages told apart, nothing asked twice."""
+"""The door: typed reply or typed failure, journalled first, outages told apart, nothing asked
+twice."""
 
 import asyncio
 import json

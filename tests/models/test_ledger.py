@@ -1,4 +1,5 @@
-"""The ledger: a row for every call that was sent, with all that reuse, prices and later readers need; nothing that is unknown is zero."""
+"""The ledger: a row for every call that was sent, with all that reuse, prices and later readers
+need; nothing that is unknown is zero."""
 
 import asyncio
 import json
@@ -101,7 +102,8 @@ def make_request(
 
 
 async def ask(folder: Path, provider: Scripted, *requests: Request, **terms: Any) -> list[Any]:
-    """What the door gave, error or completion, in a process of its own as far as the ledger can tell."""
+    """What the door gave, error or completion, in a process of its own as far as the ledger can
+    tell."""
     known = {(call.request, call.sample): call for call in read_calls(folder) if call.answers}
     journal = Journal(folder)
     held: dict[str, Any] = {"retries": QUICK} | terms

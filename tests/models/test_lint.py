@@ -20,7 +20,10 @@ class Answer(Contract):
     length: int
 
 
-GOOD = 'How long is {{word}}, and is it {{colour}}? Not {"a": {"b": 1}}, {x} or { }. Answer as {{reply_schema}}'
+GOOD = (
+    'How long is {{word}}, and is it {{colour}}? Not {"a": {"b": 1}}, {x} or { }. Answer as '
+    "{{reply_schema}}"
+)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""kill -9 at random points, witnessed by the vendor: what is journalled is never asked again, what was returned is never lost."""
+"""kill -9 at random points, witnessed by the vendor: what is journalled is never asked again, what
+was returned is never lost."""
 
 import contextlib
 import os
@@ -21,7 +22,8 @@ from tests.models.vendors.launch import Loopback
 from tests.soak import count
 
 RUNS, KILLS, A_LIFE = count(1, 10), count(3, 10), 60
-"""Runs, kills of each, and the most questions answered between two kills. Each life asks anew for all that those before it know."""
+"""Runs, kills of each, and the most questions answered between two kills. Each life asks anew for
+all that those before it know."""
 
 
 @dataclass

@@ -1,4 +1,5 @@
-"""Schemas in the short notation: nothing that a reader of the JSON schema knows is lost, and what may be left out is marked."""
+"""Schemas in the short notation: nothing that a reader of the JSON schema knows is lost, and what
+may be left out is marked."""
 
 from collections.abc import Iterator
 from typing import Any, Literal

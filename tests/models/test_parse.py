@@ -1,4 +1,5 @@
-"""Replies as models write them: what is forgiven, what is refused, and that the complaint says what was wrong."""
+"""Replies as models write them: what is forgiven, what is refused, and that the complaint says what
+was wrong."""
 
 import json
 import re

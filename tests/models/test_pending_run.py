@@ -1,4 +1,5 @@
-"""A whole run through batches: every step ends pending, is answered, goes on, and makes what a run without batches makes."""
+"""A whole run through batches: every step ends pending, is answered, goes on, and makes what a run
+without batches makes."""
 
 import json
 import re

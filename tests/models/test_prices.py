@@ -9,7 +9,10 @@ from envmill.models.base import Usage
 from envmill.models.prices import Prices
 from envmill.settings import ROOT
 
-ENTRY = 'provider = "openai"\nmodel = "m-large"\ninput = 2.0\noutput = 8.0\nsource = "the vendor\'s page"\nread_on = 2026-11-21\n'
+ENTRY = (
+    'provider = "openai"\nmodel = "m-large"\ninput = 2.0\noutput = 8.0\nsource = "the vendor\'s '
+    'page"\nread_on = 2026-11-21\n'
+)
 
 
 def load(tmp_path: Path, *entries: str) -> Prices:

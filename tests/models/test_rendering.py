@@ -62,7 +62,8 @@ ODD = LEND.model_copy(
 
 @pytest.mark.parametrize("tool", [LEND, ODD], ids=["plain", "nested"])
 def test_a_tool_reads_the_same_before_and_after_it_was_stored(tool: Tool) -> None:
-    """The lake keeps objects by their keys. Else a model is asked the same twice, and an author reads an optional parameter first."""
+    """The lake keeps objects by their keys. Else a model is asked the same twice, and an author
+    reads an optional parameter first."""
     stored = Tool.model_validate_json(canonical_json(tool.model_dump(mode="json")))
     assert list(stored.parameters["properties"]) != list(tool.parameters["properties"])
     assert render_value(stored) == render_value(tool)
@@ -79,13 +80,15 @@ class Asked(Contract):
     [
         pytest.param(
             LEND,
-            "- lend_tool(tool_id: string, days?: integer (minimum 1) = 7) change; reads tools; writes loans. Lend a tool.\n"
+            "- lend_tool(tool_id: string, days?: integer (minimum 1) = 7) change; reads tools; "
+"writes loans. Lend a tool.\n"
             "  tool_id: Id of the tool.",
             id="plain",
         ),
         pytest.param(
             ODD,
-            "- lend_tool(name: string, card: string, also?: {tool_id: string, days?: integer (minimum 1) = 7}[]) change; reads tools; "
+            "- lend_tool(name: string, card: string, also?: {tool_id: string, days?: integer "
+"(minimum 1) = 7}[]) change; reads tools; "
             "writes loans. Lend a tool.\n"
             "  also[].tool_id: Id of the tool.",
             id="nested",
@@ -97,7 +100,8 @@ class Asked(Contract):
         pytest.param(
             CodedTool(name="a", description="Do.", effect="query", reads=["t"], writes=[], inputs=TAKES,
                       outputs={"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}}),
-            "- a(tool_id: string, days?: integer (minimum 1) = 7) query; reads t. Do.\n  tool_id: Id of the tool.\n"
+            "- a(tool_id: string, days?: integer (minimum 1) = 7) query; reads t. Do.\n  tool_id: "
+"Id of the tool.\n"
             "  replies: {id: string}[]",
             id="typed",
         ),

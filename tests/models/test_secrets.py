@@ -1,4 +1,5 @@
-"""A key goes into one header and nowhere else: not into logs, ledger, journals, lake, errors, tracebacks, reprs or child processes."""
+"""A key goes into one header and nowhere else: not into logs, ledger, journals, lake, errors,
+tracebacks, reprs or child processes."""
 
 import base64
 import contextlib
@@ -169,7 +170,8 @@ def test_settings_hand_no_key_to_another_process(vendors: Loopback, tmp_path: Pa
 
 
 def list_shown() -> list[str]:
-    """Everything alive of ours and of what carries our calls, as it shows itself; ours with what it holds."""
+    """Everything alive of ours and of what carries our calls, as it shows itself; ours with what it
+    holds."""
     gc.collect()  # what an earlier test left behind is not this one's
     alive = [(str(type(one).__module__), one) for one in gc.get_objects() if type(one) is not type]
     ours = [

@@ -1,4 +1,5 @@
-"""Shares: processes that ask one model use its limits once between them, and one that is gone leaves its part."""
+"""Shares: processes that ask one model use its limits once between them, and one that is gone
+leaves its part."""
 
 import asyncio
 import time

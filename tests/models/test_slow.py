@@ -1,4 +1,5 @@
-"""A slow answer is not asked for again: the time of a call is its own, and what may have been paid without an answer is counted."""
+"""A slow answer is not asked for again: the time of a call is its own, and what may have been paid
+without an answer is counted."""
 
 import asyncio
 import threading
@@ -184,7 +185,8 @@ async def test_a_server_that_is_not_there_was_not_paid(tmp_path: Path) -> None:
     "head",
     [
         b'data: {"choices": [{"delta": {"role": "assistant", "content": ""}}]}\n\n',
-        b'event: response.created\ndata: {"type": "response.created", "response": {"output": []}}\n\n',
+        b'event: response.created\ndata: {"type": "response.created", "response": {"output": '
+        b"[]}}\n\n",
         b'event: message_start\ndata: {"type": "message_start", "message": {"content": []}}\n\n',
         b": PROCESSING\n\n",
     ],

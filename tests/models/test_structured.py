@@ -86,7 +86,8 @@ Reason Relation RelationReply RequirementsReply RewordReply RowsReply RulingRepl
 SelectedReply Service SharedIdentity SketchReply SketchedTool SolutionReply Step SuspicionReply SystemReply TesterCall
 TesterReply TestsReply ThemeReply ToolPatch ToolPlan ToolsetReply TopologyReply TrialsReply TwoReadings
 TypedTool Understanding UserReply Verdict WalkReply Wish WrittenCheck WrittenRequest"""
-"""Names that models read in reply schemas. A class that is renamed keeps its own by `model_config = ConfigDict(title=...)`."""
+"""Names that models read in reply schemas. A class that is renamed keeps its own by `model_config =
+ConfigDict(title=...)`."""
 
 
 def test_models_read_the_same_names_whatever_classes_are_called() -> None:

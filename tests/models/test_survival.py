@@ -1,4 +1,5 @@
-"""Every way a vendor fails, through the real door: outlived when it passes, told apart when it does not, and never paid for twice."""
+"""Every way a vendor fails, through the real door: outlived when it passes, told apart when it does
+not, and never paid for twice."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""A run held to its terms: a budget that stops it and a larger one that lets it go on, replies of another run, prices that are lacking."""
+"""A run held to its terms: a budget that stops it and a larger one that lets it go on, replies of
+another run, prices that are lacking."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -279,7 +280,8 @@ async def test_without_any_past_only_the_first_step_is_told(settings: Settings) 
 async def test_a_server_that_counts_is_asked_to(
     settings: Settings, vendors: Loopback, spec: str, per_call: int, characters_a_token: int
 ) -> None:
-    """To the token, by each server's own measure; OpenAI's chat completions are not counted, and the guess says so."""
+    """To the token, by each server's own measure; OpenAI's chat completions are not counted, and
+    the guess says so."""
     provider, model = spec.split(":")
     told = {
         "ENVMILL_HOME": str(settings.home),

@@ -1,4 +1,5 @@
-"""Verifiers of the author's scenarios, made as the factory makes them, and what they say of other paths than the oracle."""
+"""Verifiers of the author's scenarios, made as the factory makes them, and what they say of other
+paths than the oracle."""
 
 from dataclasses import dataclass
 

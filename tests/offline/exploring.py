@@ -1,4 +1,5 @@
-"""An environment looked through: its program in the jail beside the domain model, on foretold calls and on random walks.
+"""An environment looked through: its program in the jail beside the domain model, on foretold calls
+and on random walks.
 
 domain ──► program ──jail──┐
        ──► model ──────────┴─► where outcome, code or state differ, which rules were met, which tools never worked

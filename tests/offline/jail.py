@@ -1,4 +1,5 @@
-"""One jail for all tests of the author in a process: opening one takes longer than a hundred plays."""
+"""One jail for all tests of the author in a process: opening one takes longer than a hundred
+plays."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +14,8 @@ Found = TypeVar("Found")
 
 
 class Patient(Sandbox):
-    """Plays once more after an outage: it says nothing of what is tested, and on a busy machine among so many plays there is one."""
+    """Plays once more after an outage: it says nothing of what is tested, and on a busy machine
+    among so many plays there is one."""
 
     async def play(
         self, program: Program, steps: Sequence[Step], **manner: Any

@@ -1,4 +1,5 @@
-"""Luck by the domain model: whether calls end where the reference path ends, without any jail, a hundred times as fast.
+"""Luck by the domain model: whether calls end where the reference path ends, without any jail, a
+hundred times as fast.
 
 calls ──► domain model ──► rows that changed, new ids erased ── as those of the oracle? ──► won
 """

@@ -113,7 +113,8 @@ def pose_checker(theme: str, number: int) -> dict[str, Any]:
 
 
 def pose_ruling(theme: str, number: int) -> dict[str, Any]:
-    """An end as the reference path leaves it on even numbers, and an untouched state on odd ones."""
+    """An end as the reference path leaves it on even numbers, and an untouched state on odd
+    ones."""
     asked = pose_checks(theme, number)
     known = {key: asked[key] for key in ("brief", "name", "rules", "request")}
     changes = [] if number % 2 else asked["changes"]
@@ -342,7 +343,8 @@ def read_tools(theme: str, number: int, program: ProgramReply) -> list[Tool]:
 
 
 def run(theme: str, number: int, plays: Plays, program: ProgramReply | None = None) -> list[Play]:
-    """Play calls in the jail, each list in a fresh session; another program than the clean one may stand in."""
+    """Play calls in the jail, each list in a fresh session; another program than the clean one may
+    stand in."""
     program = program or ask_program(theme, number)
     jailed = Program(
         {"office.py": program.source},

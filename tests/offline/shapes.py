@@ -1,4 +1,5 @@
-"""What is left of an environment when names and literals are erased, how many different ones a sample promises, and how far a tool reaches.
+"""What is left of an environment when names and literals are erased, how many different ones a
+sample promises, and how far a tool reaches.
 
 program ──erase──► tool bodies ──with the collections they touch──► rule graph ──digest──► shape
 """

@@ -1,4 +1,5 @@
-"""Tests with rows of their own foretell what the program does, also of rows that the calls before had made."""
+"""Tests with rows of their own foretell what the program does, also of rows that the calls before
+had made."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""A list of checks, heard in the jail: all say yes of the end asked for, and at least one says no of any other."""
+"""A list of checks, heard in the jail: all say yes of the end asked for, and at least one says no
+of any other."""
 
 import json
 from typing import Any

@@ -1,4 +1,5 @@
-"""Without mistakes the author is clean: what a program does is what the domain model says, rule by rule."""
+"""Without mistakes the author is clean: what a program does is what the domain model says, rule by
+rule."""
 
 import os
 import random
@@ -15,7 +16,8 @@ from tests.soak import count
 PARTS, ENVIRONMENTS = count(1, 10), count(6, 50)
 """Parts that can be run one by one, and environments of each."""
 MET = count(70, 80) / 100
-"""Share of the rules that foretold calls and random walks meet; a rule few states lead to is met in other environments."""
+"""Share of the rules that foretold calls and random walks meet; a rule few states lead to is met in
+other environments."""
 
 
 def draw_briefs(part: int) -> list[tuple[Brief, int]]:

@@ -76,7 +76,8 @@ def test_no_tool_is_called_by_a_word_that_a_request_may_use(theme: str) -> None:
 
 
 def test_what_a_lookup_needs_is_in_the_name_people_use() -> None:
-    """Else nobody who knows only the name finds the row. A party is named with its table by every phrase that speaks of it."""
+    """Else nobody who knows only the name finds the row. A party is named with its table by every
+    phrase that speaks of it."""
     missing = [
         (theme, name)
         for theme in THEMES

@@ -1,4 +1,5 @@
-"""Environments differ in what they do, not in what they are called, and their tools reach beyond one collection."""
+"""Environments differ in what they do, not in what they are called, and their tools reach beyond
+one collection."""
 
 import re
 import sys
@@ -68,7 +69,10 @@ def test_one_rule_less_makes_another_shape(theme: str) -> None:
 
 
 def test_the_same_tool_over_another_collection_makes_another_shape() -> None:
-    head = "class A:\n    def one(self):\n        return self.a\n    def two(self):\n        return list(self.{})\n"
+    head = (
+        "class A:\n    def one(self):\n        return self.a\n    def two(self):\n        return "
+        "list(self.{})\n"
+    )
     assert shape(head.format("a")) != shape(head.format("b"))
 
 

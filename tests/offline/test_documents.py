@@ -1,4 +1,5 @@
-"""What the offline author makes of a document's tools does not depend on the order in which their properties come."""
+"""What the offline author makes of a document's tools does not depend on the order in which their
+properties come."""
 
 import json
 

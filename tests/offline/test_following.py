@@ -1,4 +1,5 @@
-"""Paths that follow a sampled chain: what a path makes has another id in every session, so that a look-up of it names the result."""
+"""Paths that follow a sampled chain: what a path makes has another id in every session, so that a
+look-up of it names the result."""
 
 from envmill.runtime.results import is_reference
 from offline.domain import Domain, Operation

@@ -1,4 +1,5 @@
-"""Graphs of the embedded author in its worlds: what is needed of each is what it says, and who ignores a mechanism is sent back."""
+"""Graphs of the embedded author in its worlds: what is needed of each is what it says, and who
+ignores a mechanism is sent back."""
 
 import random
 from collections import Counter
@@ -151,7 +152,8 @@ def _name_row_too_many(reply: DagReply, chance: random.Random) -> tuple[str, Dag
 
 
 async def test_a_record_that_an_earlier_list_names_is_chosen_there() -> None:
-    """A graph that goes to it through a row that refers to it is told without the way round, and needs the same rows."""
+    """A graph that goes to it through a row that refers to it is told without the way round, and
+    needs the same rows."""
     tried = 0
     for seed, number in product((await grow())[1], range(12)):
         brief = seed.brief.model_copy(update={"number": number})
@@ -173,7 +175,8 @@ async def test_a_record_that_an_earlier_list_names_is_chosen_there() -> None:
 
 
 def _add_detour(reply: DagReply, tools: Container[str]) -> DagReply | None:
-    """What is chosen by its name is chosen by the name of a row that refers to it, out of a list of these rows."""
+    """What is chosen by its name is chosen by the name of a row that refers to it, out of a list of
+    these rows."""
     for node in reply.chain.nodes:
         if not (
             isinstance(node, Reason)

@@ -1,4 +1,5 @@
-"""Labels of the offline author: what has to come first, what may, and what has nothing to do with it."""
+"""Labels of the offline author: what has to come first, what may, and what has nothing to do with
+it."""
 
 import json
 

@@ -62,7 +62,8 @@ def set_table(theme: str, number: int, scenario: int) -> Table:
 
 
 async def hear_both(court: Court, theme: str, number: int) -> list[float]:
-    """Rewards of random calls, of the path, of the path after them, and of the path without its end; and of all, what the model says."""
+    """Rewards of random calls, of the path, of the path after them, and of the path without its
+    end; and of all, what the model says."""
     table = Table(compose(theme, number), court.reply, list(court.program.tools))
     path = court.reply.oracle
     tried = [

@@ -1,4 +1,5 @@
-"""Chains offered to the embedded author in its worlds: what follows one is never refused, and what leaves it is sent back."""
+"""Chains offered to the embedded author in its worlds: what follows one is never refused, and what
+leaves it is sent back."""
 
 import random
 from collections import Counter
@@ -61,7 +62,8 @@ async def test_who_follows_a_chain_is_never_refused_and_who_leaves_it_is_sent_ba
 
 
 async def list_followed(sandbox: Sandbox) -> AsyncIterator[tuple[ScenarioSlot, ScenarioReply]]:
-    """Offered chains, and the scenarios that the embedded author writes along them, unless it calls them infeasible."""
+    """Offered chains, and the scenarios that the embedded author writes along them, unless it calls
+    them infeasible."""
     for place, theme in enumerate(sorted(THEMES) * 4):
         world = make_world(compose(theme, place))
         offers = await find_offers(
@@ -83,7 +85,8 @@ async def list_followed(sandbox: Sandbox) -> AsyncIterator[tuple[ScenarioSlot, S
 
 
 def leave(slot: ScenarioSlot, reply: ScenarioReply, chance: random.Random) -> ScenarioReply | None:
-    """The reply without a step of the chain, with a step before the one that it takes a value from, or with a value from elsewhere."""
+    """The reply without a step of the chain, with a step before the one that it takes a value from,
+    or with a value from elsewhere."""
     assert slot.offered is not None
     chain = slot.offered.chain
     tools = {

@@ -1,4 +1,5 @@
-"""Trial calls, opinions and turns: they agree with the domain model, and the program in the jail agrees with them."""
+"""Trial calls, opinions and turns: they agree with the domain model, and the program in the jail
+agrees with them."""
 
 import json
 from collections import Counter

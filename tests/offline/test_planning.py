@@ -1,4 +1,5 @@
-"""Plans of the embedded author, and of work that was recorded: who follows a line is never refused, who does without it is caught."""
+"""Plans of the embedded author, and of work that was recorded: who follows a line is never refused,
+who does without it is caught."""
 
 import json
 import random
@@ -89,7 +90,8 @@ def write(
 
 
 def list_environments(wanted: int) -> list[int]:
-    """The same at every commit: a share of so few says something only of a sample that was looked at."""
+    """The same at every commit: a share of so few says something only of a sample that was looked
+    at."""
     return sorted(random.Random(SEED).sample(range(len(read_themes())), wanted))
 
 
@@ -111,8 +113,10 @@ def describe_work(
 
 
 def play_authors(environments: Iterable[int], ignored: int) -> Counter[str]:
-    """Every scenario by an author that follows its line. Every third once more by one that ignores it, until so many have come to something
-    else: where the path calls and shuns the very tools of the planned scenario, nothing was left, by chance."""
+    """Every scenario by an author that follows its line. Every third once more by one that ignores
+    it, until so many have come to something
+    else: where the path calls and shuns the very tools of the planned scenario, nothing was left,
+    by chance."""
     found = Counter[str]()
     for number in environments:
         brief = ask_brief(number)
@@ -175,7 +179,8 @@ def read_recorded() -> Iterator[tuple[str, ScenarioReply, set[str]]]:
 
 
 def test_a_real_authors_work_keeps_to_lines_that_are_made_of_it() -> None:
-    """The path shows it alike, whether it was written as calls or as a chain. A tool counts as one that changes something if its name is no
+    """The path shows it alike, whether it was written as calls or as a chain. A tool counts as one
+    that changes something if its name is no
     lookup's."""
     found = list(read_recorded())
     assert len(found) >= 20

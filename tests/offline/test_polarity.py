@@ -1,4 +1,5 @@
-"""Scenarios in which nothing may be changed: what must be said is nowhere given away, the reads show it, and a twin differs in one fact."""
+"""Scenarios in which nothing may be changed: what must be said is nowhere given away, the reads
+show it, and a twin differs in one fact."""
 
 import re
 from functools import cache
@@ -122,13 +123,17 @@ def test_a_refusal_of_everything_and_a_recital_of_everything_tell_nothing(polari
         for words in refusals:
             assert not all(says(fact, words) for fact in facts), (facts, words)
         plain = [fact for fact in facts if fact.rivals]
-        recital = f"{twins.negative.say} {' '.join(render_value(rival) + '.' for fact in plain for rival in fact.rivals)}"
+        recital = (
+            f"{twins.negative.say} "
+            f"{' '.join(render_value(rival) + '.' for fact in plain for rival in fact.rivals)}"
+        )
         assert not plain or not all(says(fact, recital) for fact in facts)
 
 
 @each_case
 def test_the_reads_show_the_fact_in_the_jail(polarity: str) -> None:
-    """What must be said is in what the lookups gave; the pattern of a question asks for what no lookup gives."""
+    """What must be said is in what the lookups gave; the pattern of a question asks for what no
+    lookup gives."""
     for theme in SAMPLE[: count(2, 6)]:
         twins = make(polarity, theme, 0)
         if twins is None:
@@ -191,7 +196,8 @@ def test_what_must_be_refused_breaks_one_rule_and_its_twin_none() -> None:
 
 @pytest.mark.parametrize("key", [45, 50, 84])
 def test_another_rule_of_the_operation_is_no_reason(key: int) -> None:
-    """An insurer pays nothing above the reserve, and nothing large without approval: both rules speak of payments."""
+    """An insurer pays nothing above the reserve, and nothing large without approval: both rules
+    speak of payments."""
     domain = compose("insurance_claims", 1)
     twins = pose_refuse(populate(domain, f"k{key}"), make_dice("r", key))
     assert twins is not None

@@ -1,4 +1,5 @@
-"""Scenarios of the embedded author in one world: two about the same records are one errand, however they are worded; its own never are."""
+"""Scenarios of the embedded author in one world: two about the same records are one errand, however
+they are worded; its own never are."""
 
 from collections import Counter
 from itertools import pairwise
@@ -22,7 +23,8 @@ WORLDS, HONEST, TWINS = count(2, 30), 8, 2
 
 @pytest.mark.soak(area="mechanisms")
 async def test_an_errand_that_comes_again_is_dropped_and_no_other_one(jail: Sandbox) -> None:
-    """Of ten scenarios of a world two are others once more: in other words, among other records besides."""
+    """Of ten scenarios of a world two are others once more: in other words, among other records
+    besides."""
     found = Counter[str]()
     for place, theme in enumerate(sorted(THEMES)[:WORLDS]):
         domain = compose(theme, place)

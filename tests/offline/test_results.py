@@ -1,4 +1,5 @@
-"""Scenarios of the embedded author that use a record they make: they pass under every seed, and an id written down is refused."""
+"""Scenarios of the embedded author that use a record they make: they pass under every seed, and an
+id written down is refused."""
 
 from collections.abc import Iterator
 from itertools import islice

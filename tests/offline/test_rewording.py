@@ -106,7 +106,8 @@ def test_a_record_among_others_of_its_owner_is_told_by_its_standing() -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_wish_about_a_row_that_the_path_made_stays_in_its_words(operator: Operator) -> None:
-    """A chain that was carried out stands as calls, and a row that it made as the id that it got then."""
+    """A chain that was carried out stands as calls, and a row that it made as the id that it got
+    then."""
     request = "Set up a hive and harvest it."
     asked = RewordInput(
         brief=Brief(theme=HIVES.theme, text=HIVES.text, number=0), name="", rules=[], tools=[], number=0, polarity="achieve",
@@ -137,7 +138,8 @@ def test_a_name_inside_the_name_of_another_thing_is_named_as_well() -> None:
 
 
 def test_only_a_step_on_the_way_is_left_unsaid() -> None:
-    """To start a job is part of finishing it; that a member was trained is said by nobody who asks for a tool."""
+    """To start a job is part of finishing it; that a member was trained is said by nobody who asks
+    for a tool."""
     fleet = compose("fleet_maintenance", 6)
     state = populate(fleet, "jobs").state
     key = next(key for key, row in state["jobs"].items() if row["status"] == "ordered")

@@ -45,7 +45,8 @@ def list_changes(theme: str, number: int, scenario: int) -> list[str]:
 
 
 def test_number_of_a_scenario_says_how_hard_it_is() -> None:
-    """Two and three wishes against six and eight: whatever environments the commit draws, they lie far apart."""
+    """Two and three wishes against six and eight: whatever environments the commit draws, they lie
+    far apart."""
     easy, hard = (
         mean(
             len(list_changes(theme, number, scenario))
@@ -65,7 +66,8 @@ def test_paths_are_long_and_some_are_very_long() -> None:
         for each in range(count(60, 1000))
     ]
     sys.stdout.write(
-        f"{len(lengths)} paths: median {median(lengths)}, longest {max(lengths)}, 15 or more {sum(e >= 15 for e in lengths)}\n"
+        f"{len(lengths)} paths: median {median(lengths)}, longest {max(lengths)}, 15 or more "
+        f"{sum(e >= 15 for e in lengths)}\n"
     )
     assert median(lengths) >= 5
     assert max(lengths) >= 15

@@ -1,4 +1,5 @@
-"""Environments as large as was asked for: so many tools, collections and rows, and as sound as the usual ones."""
+"""Environments as large as was asked for: so many tools, collections and rows, and as sound as the
+usual ones."""
 
 import sys
 from collections import Counter
@@ -57,7 +58,8 @@ def test_an_environment_has_the_size_that_was_asked_for(
 @pytest.mark.soak(area="author")
 @pytest.mark.parametrize("theme", sorted(THEMES)[:: count(3, 1)])
 def test_every_theme_has_as_many_collections_as_were_asked_for(theme: str) -> None:
-    """Three of every theme, and others in turn; in a soak nine, so that every number comes ten times."""
+    """Three of every theme, and others in turn; in a soak nine, so that every number comes ten
+    times."""
     place = sorted(THEMES).index(theme)
     for collections in (3, *range(4 + place % count(36, 4), 41, count(19, 4))):
         domain = compose(theme, None, collections)
@@ -100,9 +102,11 @@ PARTS = count(1, 4)
 @pytest.mark.soak(area="author")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_large_environment_keeps_its_rules_in_the_jail(part: int) -> None:
-    """Program and domain model agree on all tests and on random walks, with names of several domains in one class."""
+    """Program and domain model agree on all tests and on random walks, with names of several
+    domains in one class."""
     found = explore_all((compose(theme, *size), SEED) for theme, size in LARGE[part::PARTS])
-    # A tool that is hard to bring about may lack a test; a program that does otherwise than the model may not be.
+    # A tool that is hard to bring about may lack a test; a program that does otherwise than the
+    # model may not be.
     assert [fault for each in found for fault in each.faults if "too few tests" not in fault] == []
     assert sum(len(each.faults) for each in found) <= len(found)
 

@@ -1,4 +1,5 @@
-"""Domains over tables: types that fit, programs that end where their twins over JSON end, and tables that tools really touch."""
+"""Domains over tables: types that fit, programs that end where their twins over JSON end, and
+tables that tools really touch."""
 
 from dataclasses import replace
 

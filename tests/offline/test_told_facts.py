@@ -1,4 +1,5 @@
-"""What has to be said where nothing may be done: in whatever words it is said, and by nobody who has not looked."""
+"""What has to be said where nothing may be done: in whatever words it is said, and by nobody who
+has not looked."""
 
 import re
 from dataclasses import replace

@@ -1,7 +1,8 @@
 """Requests in a thousand wordings, which say what the structure says and nothing else.
 
-A frame is a sentence with everything in it masked that comes from the structure: fields of phrases; once more with whole orders masked,
-so that what is left are the words the grammar put around them. News are sentences of their own: their words are never masked.
+A frame is a sentence with everything in it masked that comes from the structure: fields of phrases;
+once more with whole orders masked, so that what is left are the words the grammar put around them.
+News are sentences of their own: their words are never masked.
 """
 
 import re
@@ -71,7 +72,8 @@ def test_no_first_four_words_open_more_than_five_in_a_hundred_requests(
 
 @pytest.mark.soak(area="author")
 def test_numbers_digits_and_capitalised_words_masked_by_sight_give_the_same_answer() -> None:
-    """As somebody would measure who knows nothing of the structure: every name, number and day gone from the text as it is read."""
+    """As somebody would measure who knows nothing of the structure: every name, number and day gone
+    from the text as it is read."""
 
     def mask(piece: Piece) -> str:
         return re.sub(r"(?<=[a-z,] )([A-Z][\w'.-]*\s?)+|[\w-]*\d[\w./:-]*", "#", piece.text)

@@ -1,4 +1,5 @@
-"""Worlds of the embedded author as environments with programs, and scenarios of them with calls that were made."""
+"""Worlds of the embedded author as environments with programs, and scenarios of them with calls
+that were made."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Nights move: what a run starts from is chosen when it is opened, from its seed and from what the lake's earlier runs started from."""
+"""Nights move: what a run starts from is chosen when it is opened, from its seed and from what the
+lake's earlier runs started from."""
 
 import asyncio
 import json

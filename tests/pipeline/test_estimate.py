@@ -1,4 +1,5 @@
-"""An estimate counts the texts of a corpus, and the attempts of models: as models took them, or else as scripts did."""
+"""An estimate counts the texts of a corpus, and the attempts of models: as models took them, or
+else as scripts did."""
 
 import asyncio
 

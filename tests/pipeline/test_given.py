@@ -1,4 +1,5 @@
-"""Runs over the kept environments of an earlier run: nothing is written again, numbers go on, and easy scenarios get harder ones."""
+"""Runs over the kept environments of an earlier run: nothing is written again, numbers go on, and
+easy scenarios get harder ones."""
 
 import asyncio
 from collections import Counter
@@ -51,7 +52,8 @@ def settle(folder: Path) -> Settings:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """A run of two environments, and beside it one that goes on with them and one that makes their scenarios harder."""
+    """A run of two environments, and beside it one that goes on with them and one that makes their
+    scenarios harder."""
     settings = settle(tmp_path_factory.mktemp("given"))
     walk(settings, "first")
     walk(settings, "more", environments_of="first", scenarios=2)

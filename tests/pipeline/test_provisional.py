@@ -1,4 +1,5 @@
-"""What a required gate could not measure goes on, is marked, and stays at home unless it is asked for."""
+"""What a required gate could not measure goes on, is marked, and stays at home unless it is asked
+for."""
 
 import asyncio
 from dataclasses import replace
@@ -46,7 +47,8 @@ def run_line(folder: Path, provisional: bool) -> tuple[Settings, dict[str, list[
     asyncio.run(walk())
     views = open_views(Lake(settings.lake))
     asked = {
-        "gates": "select gate, outcome, reason from attrition where stage = 'verify' and lap = 'environments' order by all",
+        "gates": "select gate, outcome, reason from attrition where stage = 'verify' and lap = "
+        "'environments' order by all",
         "collected": "select count(*) from trajectories",
         "export": "select outcome, reason from exits where stage = 'export'",
         "bundles": "select rows from bundles",

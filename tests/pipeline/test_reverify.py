@@ -1,4 +1,5 @@
-"""Recall: what was shipped holds, or is withdrawn with the bundles that hold it; what could not be judged is neither."""
+"""Recall: what was shipped holds, or is withdrawn with the bundles that hold it; what could not be
+judged is neither."""
 
 from typing import Any
 

@@ -404,7 +404,10 @@ async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: 
         "select role, run, count(*) > 0 from model_calls where step = 'environments-verify' group by all order by all",
     )
     assert roles == [(role, run, True) for role in ("critic", "judge") for run in ("again", "r1")]
-    asked_twice = "select count(*) from model_calls where step = 'environments-verify' and run = 'r1' and not reused"
+    asked_twice = (
+        "select count(*) from model_calls where step = 'environments-verify' and run = 'r1' and "
+        "not reused"
+    )
     assert ask(settings, asked_twice) == [(0,)], "the build asked the same, and was answered"
     findings = ask(
         settings,

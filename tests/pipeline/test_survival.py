@@ -1,4 +1,5 @@
-"""A whole run with faults on: its tables say what died where and why, what it kept stands an audit, and kill -9 changes nothing."""
+"""A whole run with faults on: its tables say what died where and why, what it kept stands an audit,
+and kill -9 changes nothing."""
 
 import asyncio
 import os

@@ -1,4 +1,5 @@
-"""Tiers: a suspicion that no judge decided is kept, marked and left out of exports; a judge that has a say decides it."""
+"""Tiers: a suspicion that no judge decided is kept, marked and left out of exports; a judge that
+has a say decides it."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -88,8 +89,10 @@ def run_line(
     lake = Lake(settings.lake)
     views = open_views(lake)
     asked = {
-        "gates": "select outcome, reason, count(*) from attrition where gate = 'S15' group by all order by all",
-        "exits": "select outcome, reason, count(*) from exits where stage = 'verify' and lap = 'scenarios' group by all order by all",
+        "gates": "select outcome, reason, count(*) from attrition where gate = 'S15' group by all "
+        "order by all",
+        "exits": "select outcome, reason, count(*) from exits where stage = 'verify' and lap = "
+        "'scenarios' group by all order by all",
         "tiers": "select lap, tier, count(*) from tiers group by all order by all",
         "rows": "select sum(rows)::bigint from bundles where exporter = 'bundle'",
         "left": "select finding from gate_evidence where gate = 'suspected'",

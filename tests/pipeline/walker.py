@@ -1,4 +1,5 @@
-"""A process that walks the line among faults: outages of the author, drivers and keepers that die. It goes on until it is finished.
+"""A process that walks the line among faults: outages of the author, drivers and keepers that die.
+It goes on until it is finished.
 
 `python -m tests.pipeline.walker FOLDER CONFIG SEED`
 """
@@ -26,7 +27,8 @@ RUN = "r1"
 _RETRIES = 12
 _OUTAGES = 0.05
 _DEATHS = 3
-"""Fewer than retries: on a busy machine a subject may take longer than the time between two deaths."""
+"""Fewer than retries: on a busy machine a subject may take longer than the time between two
+deaths."""
 _CALM = 6.0
 """Seconds between two deaths of a process below."""
 _BELOW = (b"envmill.runtime.jail.driver", b"envmill.pipeline.gate_worker")

@@ -1,4 +1,5 @@
-"""Data Docs of a drawn night in which one thing has drifted, beside fourteen quiet nights: what a person sees when a night is held back.
+"""Data Docs of a drawn night in which one thing has drifted, beside fourteen quiet nights: what a
+person sees when a night is held back.
 
 python -m tests.quality.drifted FOLDER [DRIFT]      ─► FOLDER/index.html, and what is not met, in words
 """

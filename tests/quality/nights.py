@@ -1,4 +1,5 @@
-"""Nights as frames, drawn by chance: candidates share their environment's luck, as real ones do, and one thing may have drifted."""
+"""Nights as frames, drawn by chance: candidates share their environment's luck, as real ones do,
+and one thing may have drifted."""
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # (pandas ships loose types)

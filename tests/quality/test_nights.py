@@ -1,4 +1,5 @@
-"""Nights: what drifts is found, what is quiet is not, and what is broken holds an export back until somebody accepts it."""
+"""Nights: what drifts is found, what is quiet is not, and what is broken holds an export back until
+somebody accepts it."""
 
 import os
 import re
@@ -61,7 +62,8 @@ def test_a_drift_of_each_kind_is_found(drift: str) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_quiet_nights_raise_at_most_one_alarm_in_fifty(size: tuple[int, int]) -> None:
-    """The last fourteen nights move along. A night that raised an alarm is no longer compared with."""
+    """The last fourteen nights move along. A night that raised an alarm is no longer compared
+    with."""
     for seed in range(40 if SOAK else 1):
         nights, alarms = before(500 + seed, *size), 0
         for number in range(50):

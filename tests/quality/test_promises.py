@@ -128,7 +128,8 @@ BROKEN: dict[tuple[str, str], Break] = {
 """(table, promise) → what is done to a run that keeps it."""
 
 ALIKE = ("key_unique", "json_parses")
-"""Promises that many tables make, broken in the files themselves: records cannot say such things."""
+"""Promises that many tables make, broken in the files themselves: records cannot say such
+things."""
 
 WHOLE = ("run_events", "model_calls", "verdicts", "reviews", "quarantine", "withdrawals")
 """Tables that no step writes as its work: they are judged with the whole run."""

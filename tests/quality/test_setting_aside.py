@@ -1,4 +1,5 @@
-"""On a real walk: what breaks a promise is set aside and the step goes on; what does not add up fails it."""
+"""On a real walk: what breaks a promise is set aside and the step goes on; what does not add up
+fails it."""
 
 import asyncio
 import re
@@ -36,7 +37,8 @@ TABLES = {"attrition", "gate_evidence", *GENERATE.makes}
 
 
 def worsen(step: PipelineStep, subjects: Sequence[int], **changes: Any) -> PipelineStep:
-    """The step, with another content in the product of some of its subjects, counted as they come."""
+    """The step, with another content in the product of some of its subjects, counted as they
+    come."""
     seen: list[str] = []
 
     async def work(subject: Any, context: Any, models: Any) -> Result:

@@ -1,4 +1,5 @@
-"""`python -m tests.real_authors [part of an item's name …]`: measure the corpus and write what becomes of it to `today.json`."""
+"""`python -m tests.real_authors [part of an item's name …]`: measure the corpus and write what
+becomes of it to `today.json`."""
 
 import asyncio
 import sys

@@ -1,7 +1,9 @@
-"""An author who has written everything already: each question is answered by what was recorded for its item, prompt and slot.
+"""An author who has written everything already: each question is answered by what was recorded for
+its item, prompt and slot.
 
-A question that nobody recorded, or one more than there are versions, is an error that names the lane. Prompts, ids and seeds may change.
-Only a rewording may be missing: it is tried or not by what became of those before it, and without it the words stay.
+A question that nobody recorded, or one more than there are versions, is an error that names the
+lane. Prompts, ids and seeds may change. Only a rewording may be missing: it is tried or not by what
+became of those before it, and without it the words stay.
 """
 
 from collections import Counter
@@ -97,7 +99,8 @@ class Desk:
 
 
 def _add_questions(reply: Any) -> Any:
-    """The scenarios were recorded before their prompts asked for questions: each hidden fact gets five that are made of its name."""
+    """The scenarios were recorded before their prompts asked for questions: each hidden fact gets
+    five that are made of its name."""
     if not isinstance(reply, dict) or not reply.get("hidden") or "wordings" in reply:
         return reply
     contract = UserContract(opening="", facts=reply["facts"])
@@ -116,7 +119,8 @@ def name_stem(request: Request) -> str:
 
 
 def _find_slot(inputs: Any) -> list[str]:
-    """Of the questions that are asked many times of an item, which one this is: a tool's, or the n-th scenario's."""
+    """Of the questions that are asked many times of an item, which one this is: a tool's, or the
+    n-th scenario's."""
     tool, number = inputs.get("tool"), inputs.get("number")
     if isinstance(tool, dict):
         return [tool["name"]]

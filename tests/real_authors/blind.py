@@ -1,12 +1,14 @@
-"""A frozen sample of planted texts, honest look-alikes and recorded scenarios, and what a blind reader (S16) makes of each.
+"""A frozen sample of planted texts, honest look-alikes and recorded scenarios, and what a blind
+reader (S16) makes of each.
 
     python -m tests.real_authors.blind render FOLDER KEY     one prompt per file, shuffled, neutral names; KEY says what each is
     python -m tests.real_authors.blind take FOLDER KEY       FOLDER/answers/N.json ─► `understood.json`
     python -m tests.real_authors.blind compare CASES         `understood.json` ─► differences ─► `sampled.json`, their questions to CASES
 
 `blind.json` names the sample. A text is found by operator, side, scenario and place among the texts of that scenario, as in `planted.json`.
-Entries whose prompts are alike share one file: a wrong answer or opening leaves the request as it is. What follows from the answers is
-counted in `sampled.py`; `shipping.py` takes what is answered to CASES.
+Entries whose prompts are alike share one file: a wrong answer or opening leaves the request as it
+is. What follows from the answers is counted in `sampled.py`; `shipping.py` takes what is answered
+to CASES.
 """
 
 import asyncio
@@ -72,9 +74,11 @@ def index(found: Iterable[tuple[str, Text]]) -> dict[tuple[str, str, str], list[
 
 
 def draw(texts: Texts, scenarios: Mapping[str, ScenarioCase]) -> list[Entry]:
-    """Planted texts in proportion, honest ones whose prompt differs from that of every recorded scenario, and all of these.
+    """Planted texts in proportion, honest ones whose prompt differs from that of every recorded
+    scenario, and all of these.
 
-    Nothing else is drawn of a scenario that is ambiguous as it was recorded: there is no honest look-alike of it.
+    Nothing else is drawn of a scenario that is ambiguous as it was recorded: there is no honest
+    look-alike of it.
     """
     dice = random.Random(_SEED)
     planted: dict[str, list[Entry]] = defaultdict(list)
@@ -166,7 +170,8 @@ def write_prompts(
 
 
 def deal(prompts: Mapping[str, Sequence[Entry]]) -> list[list[str]]:
-    """Variants of one scenario are spread over the batches of its half of the environments; inside, sorted by environment."""
+    """Variants of one scenario are spread over the batches of its half of the environments; inside,
+    sorted by environment."""
     dice = random.Random(_SEED)
     sources: dict[str, list[str]] = defaultdict(list)
     for prompt, entries in prompts.items():
@@ -232,9 +237,11 @@ def name_shown(posed: ScenarioCase) -> str:
 async def compare(
     texts: Texts, scenarios: Mapping[str, ScenarioCase], means: GateContext
 ) -> tuple[list[Sampled], dict[str, dict[str, Any]]]:
-    """Of each entry what other gates ask about it and what S16 asks, and all these questions as cases by id.
+    """Of each entry what other gates ask about it and what S16 asks, and all these questions as
+    cases by id.
 
-    Of a planted text the questions of S16 are put about the scenario as it was recorded, too: these are honest cases. A question about
+    Of a planted text the questions of S16 are put about the scenario as it was recorded, too: these
+    are honest cases. A question about
     a text that is ambiguous or spoilt calibrates nobody.
     """
     found: list[Sampled] = []

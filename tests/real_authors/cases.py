@@ -1,4 +1,5 @@
-"""`python -m tests.real_authors.cases`: write the cases on which a judge of suspicions is calibrated to `data/calibration/cases`.
+"""`python -m tests.real_authors.cases`: write the cases on which a judge of suspicions is
+calibrated to `data/calibration/cases`.
 
 recorded scenarios ──texts──┐
 embedded author, faults ────┴─► cases by reason code ─► as many planted as honest, sources in turn ─► one file a code
@@ -112,7 +113,8 @@ async def list_embedded(means: GateContext) -> AsyncIterator[tuple[str, Suspicio
 
 
 def _ask_honestly(finding: Finding, faulty: ScenarioCase, honest: ScenarioCase) -> list[str]:
-    """The same question of the scenario without the fault: of an argument as it is, of an answer and a change with what is right."""
+    """The same question of the scenario without the fault: of an argument as it is, of an answer
+    and a change with what is right."""
     if finding.reason == "underivable_argument":
         return [finding.question]
     if finding.reason == "unasked_change":

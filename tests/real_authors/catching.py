@@ -1,4 +1,5 @@
-"""`python -m tests.real_authors.catching [--draw]`: holds the frozen faults against the gates and writes what caught them, and the page.
+"""`python -m tests.real_authors.catching [--draw]`: holds the frozen faults against the gates and
+writes what caught them, and the page.
 
 With --draw the list is frozen anew before.
 """
@@ -101,7 +102,10 @@ def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]
     share = sum(map(bool, caught)) / len(caught)
     yield f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}."
     suspected = sum(line.startswith("suspected") for line in caught)
-    yield f"Of those caught {suspected} are caught by a suspicion alone, which drops nothing without a judge."
+    yield (
+        f"Of those caught {suspected} are caught by a suspicion alone, which drops nothing "
+        "without a judge."
+    )
     yield ""
     yield "## Missed"
     yield ""

@@ -1,4 +1,5 @@
-"""Chains drawn from a recorded path: what an honest author who was offered them would have written."""
+"""Chains drawn from a recorded path: what an honest author who was offered them would have
+written."""
 
 import random
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,9 @@
-"""The recorded work of a real model: replies by recipe, item and slot, and what a real agent did with the drafts.
+"""The recorded work of a real model: replies by recipe, item and slot, and what a real agent did
+with the drafts.
 
 <recipe>/<item>/seed.json               brief the item begins from
-<recipe>/<item>/<prompt>[.<slot>].json  last version of a reply; `{"file": …}` stands for a text beside it
+<recipe>/<item>/<prompt>[.<slot>].json  last version of a reply; `{"file": …}` stands for a text
+beside it
 <recipe>/<item>/rejected/….<n>.json     versions before it, in order
 <recipe>/<item>/agents/<number>.<policy>-<attempt>.json
 """
@@ -44,7 +46,8 @@ class Item:
 
     @property
     def numbers(self) -> list[int]:
-        """Numbers of the scenarios that were written for it. A machine has one, which is its errand."""
+        """Numbers of the scenarios that were written for it. A machine has one, which is its
+        errand."""
         stems = [path.name.split(".") for path in self.folder.glob("*.json")]
         return sorted(
             int(stem[1]) if stem[1].isdigit() else 0 for stem in stems if stem[0] in POSING

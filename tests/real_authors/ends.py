@@ -1,4 +1,5 @@
-"""Where recorded agents ended, and ends made from theirs: nothing done, one write left out, one write gone wrong."""
+"""Where recorded agents ended, and ends made from theirs: nothing done, one write left out, one
+write gone wrong."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

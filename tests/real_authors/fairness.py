@@ -1,12 +1,15 @@
-"""`python -m tests.real_authors.fairness`: write the cases on which the map of gate S16 and its judge are calibrated. With a file as its
-argument: write every recorded scenario to it as such a case, whole, with what is known to be unfair about it.
+"""`python -m tests.real_authors.fairness`: write the cases on which the map of gate S16 and its
+judge are calibrated. With a file as its
+argument: write every recorded scenario to it as such a case, whole, with what is known to be unfair
+about it.
 
 fairness.toml, recorded scenarios ─► scenarios whose fairness is known ─► `data/calibration/fairness/cases.jsonl`: a mapper reads each
                                    └► questions with their answers ─────► `data/calibration/cases/s16-*.jsonl`: a judge reads each
 
-Of each scenario there are two honest requests, the second in other words, and one planted fault of each code: a demand that nothing asks
-for, a wish that nothing checks, a sentence that shows the way, and for some a request with two readings. Of the scenarios that a mapper
-reads, faults take turns.
+Of each scenario there are two honest requests, the second in other words, and one planted fault of
+each code: a demand that nothing asks for, a wish that nothing checks, a sentence that shows the
+way, and for some a request with two readings. Of the scenarios that a mapper reads, faults take
+turns.
 """
 
 import asyncio
@@ -74,7 +77,8 @@ def compose_item(told: Mapping[str, Any]) -> FairnessCase:
 
 
 def shorten_item(posed: ScenarioCase, told: Mapping[str, Any]) -> FairnessCase:
-    """A recorded one, with the tools of its path and the rows that a demand, the path or the request speaks of."""
+    """A recorded one, with the tools of its path and the rows that a demand, the path or the
+    request speaks of."""
     demands = list_demands(posed)
     item = describe_item(posed, " ".join(one.text for one in demands))
     called = {call.name for call in posed.scenario.oracle}
@@ -109,7 +113,8 @@ def _list_tables(rows: Json) -> Iterator[tuple[str, dict[str, Json]]]:
 
 
 def vary(first: FairnessCase, told: Mapping[str, Any]) -> Iterator[FairnessCase]:
-    """Both honest requests, and one of each fault; faults are planted in the first and in the second request in turn."""
+    """Both honest requests, and one of each fault; faults are planted in the first and in the
+    second request in turn."""
     second = ask(first, told["other"].strip())
     yield first
     yield second
@@ -141,7 +146,8 @@ def fault(case: FairnessCase, code: FairnessCode, truth: str) -> FairnessCase:
 
 
 def choose(varied: Sequence[Sequence[FairnessCase]]) -> Iterator[FairnessCase]:
-    """All honest requests, and of the faults 20 of each: unasked and unchecked in turn, two readings and the way for the third."""
+    """All honest requests, and of the faults 20 of each: unasked and unchecked in turn, two
+    readings and the way for the third."""
     counts: Counter[str] = Counter()
     for cases in varied:
         yield from (one for one in cases if not one.planted)
@@ -208,8 +214,9 @@ RECORDED: Mapping[str, FairnessCode] = {
     "endless_terminals/services/0": "shows_way",
     "envscaler/harbor_pilot_dispatch/1": "two_readings",
 }
-"""What `expected.toml` says is unfair about recorded scenarios today. Two verifiers that asked for too much are derived otherwise now: the
-subjects of two tickets may be told as a count, and an optional text may hold anything."""
+"""What `expected.toml` says is unfair about recorded scenarios today. Two verifiers that asked for
+too much are derived otherwise now: the subjects of two tickets may be told as a count, and an
+optional text may hold anything."""
 
 
 def find_known(source: str) -> FairnessCode | Literal[""]:

@@ -1,4 +1,5 @@
-"""Faults planted in the recorded programs: drawn once, frozen in `faults.json`, and held against the stored tests and the W gates.
+"""Faults planted in the recorded programs: drawn once, frozen in `faults.json`, and held against
+the stored tests and the W gates.
 
 places of all programs ─► in turn, by chance ─► tests, gates ─► caught: frozen
                                                       └─► 200 calls on both programs ─► a witness: frozen, missed
@@ -89,7 +90,8 @@ def plant(environment: Environment, place: Place) -> Environment:
 
 
 async def differs(made: Made, place: Place, sandbox: Sandbox) -> bool:
-    """Whether any of 200 random calls, most of them of the tool in question, is answered or ends otherwise."""
+    """Whether any of 200 random calls, most of them of the tool in question, is answered or ends
+    otherwise."""
     assert made.environment is not None
     faulty = plant(made.environment, place)
     return await differs_from(
@@ -105,7 +107,8 @@ async def differs_from(
     seed: str,
     sandbox: Sandbox,
 ) -> bool:
-    """The same of any two programs. One that does not load, or does not come to an end, is no fault of this sort."""
+    """The same of any two programs. One that does not load, or does not come to an end, is no fault
+    of this sort."""
     dice = random.Random(seed)
     try:
         for _ in range(_WALKS):
@@ -124,7 +127,8 @@ def _tell(one: Observation) -> Json:
 
 
 def _draw_calls(tests: Sequence[Test], tool: str, dice: random.Random) -> Iterator[Call]:
-    """Calls of the stored tests, each argument now and then with what another test gave it, or a number beside it."""
+    """Calls of the stored tests, each argument now and then with what another test gave it, or a
+    number beside it."""
     told = [call for test in tests for call in (*test.setup, test.call)]
     pool: dict[str, list[Json]] = {}
     for call in told:

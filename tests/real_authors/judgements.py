@@ -1,5 +1,5 @@
-"""Recorded judgements: what two readers, who saw only the question and the item, answered about each suspicion, and what a blind reader
-understood of each request.
+"""Recorded judgements: what two readers, who saw only the question and the item, answered about
+each suspicion, and what a blind reader understood of each request.
 
 `understood.json` has the reply of gate S16's reader by the digest of what it was shown. `judgements.json` is a list of
 `{"item", "question", "readings": [{"answer", "quotes", "reason"}, …]}`: the first reading answers no when in doubt, the second yes.
@@ -20,7 +20,8 @@ UNDERSTOOD = ROOT / "understood.json"
 
 
 def find_judgement(item: Item, request: Request) -> Any:
-    """The answer of the first reader, who answers no when in doubt, or of the second, who answers yes; KeyError where nobody read it."""
+    """The answer of the first reader, who answers no when in doubt, or of the second, who answers
+    yes; KeyError where nobody read it."""
     inputs: Any = request.inputs
     if request.prompt.name == s16.PROMPT.name:
         return read_understood()[digest(inputs)]

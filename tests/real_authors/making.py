@@ -1,4 +1,5 @@
-"""The recorded replies on their way through generate, build and the gates: what comes of each item."""
+"""The recorded replies on their way through generate, build and the gates: what comes of each
+item."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,9 +44,11 @@ class Made:
 
 
 def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunContext:
-    """Without a judge, or with the recorded readers as the judge of suspicions. Chains bind nobody: the replies follow none of today's.
+    """Without a judge, or with the recorded readers as the judge of suspicions. Chains bind nobody:
+    the replies follow none of today's.
 
-    Nobody is asked which rule a tool enforces, or for records that other tools need: no reader had been, when these replies were recorded.
+    Nobody is asked which rule a tool enforces, or for records that other tools need: no reader had
+    been, when these replies were recorded.
     Their tests name parts of a change, and nobody summed up what went wrong.
     """
     recipe = RECIPES[cast(RecipeName, item.recipe)]([(item.seed.brief.theme, item.seed.brief.text)])
@@ -65,7 +68,8 @@ def make_mill(item: Item, sandbox: Sandbox, *, judged: bool = False) -> RunConte
 
 
 def list_calibrations() -> Iterator[JudgeCalibration]:
-    """The recorded readers are taken as calibrated for every code. That is an assumption of the replay: nobody measured them."""
+    """The recorded readers are taken as calibrated for every code. That is an assumption of the
+    replay: nobody measured them."""
     for name, gate in GATES.items():
         for code in (code for code, kind in gate.codes.items() if kind == "suspicion"):
             read = {
@@ -87,7 +91,8 @@ async def make(
     judged: bool = False,
     author: Author | None = None,
 ) -> Made:
-    """The environment, and every scenario of it; judged, the recorded judgements send back as well."""
+    """The environment, and every scenario of it; judged, the recorded judgements send back as
+    well."""
     author = author or Author(item, given or {})
     made, desk, context = (
         Made(item, asked=author.asked),
@@ -151,7 +156,8 @@ def _tell_end(result: Result) -> str:
 
 
 async def look_at_environment(made: Made, sandbox: Sandbox) -> list[Finding]:
-    """Every gate that asks no model, also behind one that drops: the list names all that is wrong at once."""
+    """Every gate that asks no model, also behind one that drops: the list names all that is wrong
+    at once."""
     assert made.environment is not None
     gates = [gate for gate in ENVIRONMENT_GATES if not gate.asks]
     return await _look(gates, EnvironmentCase(made.environment, made.tests), sandbox)

@@ -1,4 +1,5 @@
-"""Places of a program where one small change makes a fault: by family, on the syntax tree; in SQL, on its text."""
+"""Places of a program where one small change makes a fault: by family, on the syntax tree; in SQL,
+on its text."""
 
 import ast
 import re
@@ -55,7 +56,8 @@ class Place:
 
 
 def list_places(source: str, family: str) -> Iterator[Place]:
-    """Every place of a family, in source order. Whether the text still parses with the change is_sound says, which takes long."""
+    """Every place of a family, in source order. Whether the text still parses with the change
+    is_sound says, which takes long."""
     lines, operator = source.splitlines(keepends=True), FAMILIES[family]
     for function in _list_functions(source):
         for node in (each for statement in function.body for each in _walk(statement)):

@@ -1,4 +1,5 @@
-"""What becomes of each item today, as data: every finding against it, and the end of every attempt."""
+"""What becomes of each item today, as data: every finding against it, and the end of every
+attempt."""
 
 import json
 import tomllib
@@ -34,13 +35,15 @@ class Outcome:
     scenarios: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """Number → what is said against it."""
     judged: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """`environment` or number → what is said against it where the recorded judgements decide, in the loop and in verify."""
+    """`environment` or number → what is said against it where the recorded judgements decide, in
+    the loop and in verify."""
     sent_back: list[str] = field(default_factory=list[str])
     """Replies that the recorded judgements send back, so that a mended version is judged."""
     attempts: dict[str, str] = field(default_factory=dict[str, str])
     """Recorded attempt → verdict."""
     rejected: dict[str, str] = field(default_factory=dict[str, str])
-    """Version that was sent back when it was recorded → how it ends today; `stands` when nothing sends it back before the gates."""
+    """Version that was sent back when it was recorded → how it ends today; `stands` when nothing
+    sends it back before the gates."""
 
 
 async def measure(item: Item, sandbox: Sandbox) -> tuple[Outcome, Made]:
@@ -67,7 +70,8 @@ async def measure(item: Item, sandbox: Sandbox) -> tuple[Outcome, Made]:
 
 
 async def _judge(item: Item, sandbox: Sandbox) -> tuple[dict[str, list[str]], list[str]]:
-    """What is said against each part, and which replies were asked for again: of these the mended version is judged."""
+    """What is said against each part, and which replies were asked for again: of these the mended
+    version is judged."""
     made = await make(item, sandbox, judged=True)
     found = {part: tell(findings) for part, findings in (await verify(made, sandbox)).items()}
     found |= {part: [why] for part, why in made.ends.items()}

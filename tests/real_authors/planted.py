@@ -1,5 +1,5 @@
-"""`python -m tests.real_authors.planted`: plant every text fault again, and write which of them a gate notices to `planted.json` and
-the page.
+"""`python -m tests.real_authors.planted`: plant every text fault again, and write which of them a
+gate notices to `planted.json` and the page.
 
 `readings.json` holds the answers that a judge gave to the shipped cases: case id → answer in doubt no, answer in doubt yes.
 """
@@ -28,7 +28,8 @@ TARGET = 0.8
 """Share of the planted faults that a gate is to notice and the judge is to confirm."""
 
 Listed = Mapping[str, Mapping[str, Mapping[str, Sequence[Sequence[str]]]]]
-"""Operator → `planted` or `honest` → scenario → case ids of each text; none where the gate does not notice it."""
+"""Operator → `planted` or `honest` → scenario → case ids of each text; none where the gate does not
+notice it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Count:
 
     @property
     def share(self) -> float:
-        """Share that is noticed and confirmed, as if the cases that were not read were confirmed as often as the others."""
+        """Share that is noticed and confirmed, as if the cases that were not read were confirmed as
+        often as the others."""
         return self.asked / self.texts * self.confirmed / self.read if self.read else 0.0
 
 
@@ -106,7 +108,10 @@ def list_lines() -> Iterator[str]:
     share = estimate_share(faults)
     yield f"| **all** | {_spell(_add(faults))} | {share:.0%} | {_spell(_add(honest))} |"
     yield ""
-    yield f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}. S16 is not counted here: see the blind sample below."
+    yield (
+        f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}. S16 is not counted "
+        "here: see the blind sample below."
+    )
     yield ""
     yield "All readings by reason code, with the cases that come from the embedded author:"
     yield ""

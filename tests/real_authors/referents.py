@@ -1,4 +1,5 @@
-"""Text faults about rows: requests that leave open or confuse which row is meant, and first messages that leave the choice to the agent."""
+"""Text faults about rows: requests that leave open or confuse which row is meant, and first
+messages that leave the choice to the agent."""
 
 import random
 import re
@@ -116,7 +117,10 @@ async def _find_flaw(
         ):
             home = stock.find_home(value, name)
             if home == target.collection and not _is_named(home, str(value), said, stock):
-                return "the request describes a row of this table, and the second row may fit the description"
+                return (
+                    "the request describes a row of this table, and the second row may fit the "
+                    "description"
+                )
     return ""
 
 
@@ -181,7 +185,8 @@ _HOLDING = (
 
 
 async def list_openings(posed: ScenarioCase) -> AsyncIterator[Text]:
-    """Facts that name a row which a change is about, each put in other words in the first message."""
+    """Facts that name a row which a change is about, each put in other words in the first
+    message."""
     user, stock = posed.scenario.user, StateIndex.of(posed.scenario.initial_state)
     targets = {(one.collection, one.key) for one in s15.list_targets(posed)}
     for name, value in user.facts.items():

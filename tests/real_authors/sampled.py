@@ -1,4 +1,5 @@
-"""What became of the frozen sample of texts once a blind reader (S16) had read it: which gates ask about it, and what a judge answers.
+"""What became of the frozen sample of texts once a blind reader (S16) had read it: which gates ask
+about it, and what a judge answers.
 
 `sampled.json`: of each entry of `blind.json` the case ids of what other gates ask (`noticed`) and of what S16 asks (`asked`), and
 `readings`, case id → the two answers. A case that is shipped has its answers in `readings.json`.
@@ -57,7 +58,8 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Tally:
-    """Texts of one sort: how many gates ask about, and of how many the judge confirms a question."""
+    """Texts of one sort: how many gates ask about, and of how many the judge confirms a
+    question."""
 
     texts: int
     noticed: int
@@ -80,7 +82,8 @@ def read_sampled() -> list[tuple[Entry, Sampled]]:
 
 
 def read_sample_readings() -> dict[str, list[str]]:
-    """Case id → the answer in doubt no, the answer in doubt yes, of the cases that are not shipped."""
+    """Case id → the answer in doubt no, the answer in doubt yes, of the cases that are not
+    shipped."""
     return json.loads(SAMPLED.read_text(encoding="utf-8"))["readings"]
 
 
@@ -171,9 +174,15 @@ def list_sample_lines(
     for name, one in by_operator.items():
         yield f"| {name} | {planted[name]} | {_spell(one)} | {one.share:.0%} |"
     share = weigh(by_operator, planted)
-    yield f"| **all** | {sum(planted.values())} | {_spell(sides['planted'])} | {share:.0%} of all planted |"
+    yield (
+        f"| **all** | {sum(planted.values())} | {_spell(sides['planted'])} | {share:.0%} of all "
+        "planted |"
+    )
     yield ""
-    yield f"The share of all weighs each operator by what it planted. The target is {target:.0%}: {'ok' if share >= target else 'short'}."
+    yield (
+        f"The share of all weighs each operator by what it planted. The target is {target:.0%}: "
+        f"{'ok' if share >= target else 'short'}."
+    )
     yield ""
     yield "| text without a planted fault | texts | asked about by S16 | confirmed |"
     yield "|---|---|---|---|"
@@ -196,7 +205,10 @@ def list_sample_lines(
         one = tally(texts, decisions, belongs)
         yield f"| {name} | {one.texts} | {one.asked} | {one.confirmed} |"
     yield ""
-    yield "A look-alike has a second row that is called almost as the right one. It is spoilt where that row changes more than a name:"
+    yield (
+        "A look-alike has a second row that is called almost as the right one. It is spoilt "
+        "where that row changes more than a name:"
+    )
     yield ""
     for entry, one in texts:
         if entry.spoilt:

@@ -1,10 +1,11 @@
-"""`python -m tests.real_authors.shipping CASES READINGS`: write the cases on which a judge is calibrated for the codes of S16, and what
-two readers answered.
+"""`python -m tests.real_authors.shipping CASES READINGS`: write the cases on which a judge is
+calibrated for the codes of S16, and what two readers answered.
 
 sample ──blind.py compare──► CASES ──two readers──► READINGS ─► `data/calibration/cases/s16-*.jsonl`, `readings.json`, `sampled.json`
 
-A line of READINGS is `{"case", "doubt", "answer", "quotes"}`. The readers saw the whole item; a shipped case is shorter, and keeps all that
-either of them quotes: then their answers hold for it, too.
+A line of READINGS is `{"case", "doubt", "answer", "quotes"}`. The readers saw the whole item; a
+shipped case is shorter, and keeps all that either of them quotes: then their answers hold for it,
+too.
 """
 
 import json
@@ -26,7 +27,8 @@ from tests.real_authors.sampled import Sampled, read_sampled, write_sampled
 from tests.real_authors.texts import count_said, say_parameters
 
 MOST = 30
-"""Shipped cases of a code and a side: as few as a calibration needs, since each holds a reference path with replies."""
+"""Shipped cases of a code and a side: as few as a calibration needs, since each holds a reference
+path with replies."""
 _ROOM, _LEAST = 600, 3
 """Characters of rows that nobody quotes, and rows that are shown in any case."""
 
@@ -70,7 +72,8 @@ def read_asked(cases: Path, readings: Path) -> dict[str, Asked]:
 
 
 def shorten(case: SuspicionCase, quotes: Sequence[str]) -> SuspicionCase:
-    """The tools of the path and the question, replies that are quoted or refuse, and rows: quoted ones first, then those spoken of."""
+    """The tools of the path and the question, replies that are quoted or refuse, and rows: quoted
+    ones first, then those spoken of."""
     item, path = case.item, case.item.path
     assert isinstance(path, dict)
     calls: Any = path["calls"]

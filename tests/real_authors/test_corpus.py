@@ -1,4 +1,5 @@
-"""The recorded work of a real model, replayed: what becomes of each item is what `today.json` says, and no better and no worse."""
+"""The recorded work of a real model, replayed: what becomes of each item is what `today.json` says,
+and no better and no worse."""
 
 import random
 from collections.abc import Iterator
@@ -54,7 +55,8 @@ async def test_no_two_scenarios_are_about_the_same_records_or_begin_alike(
 async def test_an_item_comes_to_what_is_listed(jail: Sandbox, item: Item) -> None:
     outcome, _ = await measure_once(item, jail)
     assert asdict(outcome) == read_today()[item.id], (
-        f"update the list, if this is right: python -m tests.real_authors {item.id}, and `wrong` in expected.toml for what drops now"
+        f"update the list, if this is right: python -m tests.real_authors {item.id}, and `wrong` "
+        "in expected.toml for what drops now"
     )
 
 
@@ -113,7 +115,8 @@ def test_the_list_names_everything(item: Item) -> None:
 
 @pytest.mark.parametrize("item", TABLES, ids=by_id)
 def test_judged_all_is_clean_and_what_goes_back_goes_back_rightly(item: Item) -> None:
-    """The ambiguous requests are sent back, and whatever else is has its reason in the list; what stands in the end has no finding."""
+    """The ambiguous requests are sent back, and whatever else is has its reason in the list; what
+    stands in the end has no finding."""
     today = read_today()[item.id]
     assert {part: against for part, against in today["judged"].items() if against} == {}
     back = {stem.partition(".")[2] for stem in today["sent_back"]}
@@ -140,7 +143,8 @@ def test_an_attempt_fails_today_only_where_that_is_right_or_known() -> None:
 
 @pytest.mark.parametrize("item", TABLES, ids=by_id)
 async def test_an_end_that_differs_from_a_right_one_fails(jail: Sandbox, item: Item) -> None:
-    """Nothing done; the right words alone; each write of an agent left out; each with another number, or on another row."""
+    """Nothing done; the right words alone; each write of an agent left out; each with another
+    number, or on another row."""
     _, made = await measure_once(item, jail)
     for attempt in (
         one for one in list_attempts() if one.item == item and one.number in made.scenarios

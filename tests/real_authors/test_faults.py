@@ -1,4 +1,5 @@
-"""Faults planted in a real model's programs: the frozen list still fits them, and what was caught is caught."""
+"""Faults planted in a real model's programs: the frozen list still fits them, and what was caught
+is caught."""
 
 from collections import Counter
 

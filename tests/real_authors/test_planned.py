@@ -1,4 +1,5 @@
-"""Plans that a real model wrote: every line stands, and the scenarios that it wrote from them keep to them."""
+"""Plans that a real model wrote: every line stands, and the scenarios that it wrote from them keep
+to them."""
 
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,8 @@ def test_what_was_written_from_a_line_keeps_to_it(name: str) -> None:
 
 
 def test_the_scenario_of_another_line_leaves_it() -> None:
-    """In the world whose lines name tools. Where a chain was offered the chain is the contract, and lines name none."""
+    """In the world whose lines name tools. Where a chain was offered the chain is the contract, and
+    lines name none."""
     asked, lines, written = read(FOLDERS["dome_planning"])
     effects = {tool.name: tool.effect for tool in asked.tools}
     acting = [place.number for place in asked.places if place.polarity == "achieve"]

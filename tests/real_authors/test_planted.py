@@ -1,4 +1,5 @@
-"""Faults planted in recorded texts: the counts on the page follow from the stored list and the stored answers."""
+"""Faults planted in recorded texts: the counts on the page follow from the stored list and the
+stored answers."""
 
 import json
 
@@ -16,7 +17,8 @@ from tests.real_authors.planted import (
 
 LEAST = 60
 CAUGHT_TODAY = 0.52
-"""Estimated share of the planted faults that a gate notices and the judge confirms. It only goes up."""
+"""Estimated share of the planted faults that a gate notices and the judge confirms. It only goes
+up."""
 
 
 def test_each_shipped_case_has_two_answers_and_no_other_has() -> None:

@@ -1,10 +1,12 @@
-"""Text faults planted in the recorded scenarios, with honest look-alikes: cases on which a judge of suspicions is calibrated.
+"""Text faults planted in the recorded scenarios, with honest look-alikes: cases on which a judge of
+suspicions is calibrated.
 
 scenario ──operator──► faulty text ──gate──► question ──► planted case
     │                                            └──with the honest text──► honest case
     └──operator──► harmless words that alarm the gate ──► honest case
 
-The program and the reference path stay as they were written. What an operator changes is right by construction, so nobody has to read it.
+The program and the reference path stay as they were written. What an operator changes is right by
+construction, so nobody has to read it.
 """
 
 import random
@@ -62,7 +64,8 @@ def reword(
 
 
 def says_other(posed: ScenarioCase, changes: Mapping[str, str]) -> bool:
-    """Whether the request itself is another one with these words: a fault of what is told later only is none of the request."""
+    """Whether the request itself is another one with these words: a fault of what is told later
+    only is none of the request."""
     return reword(posed, changes).scenario.request != tidy(posed.scenario.request)
 
 
@@ -85,12 +88,14 @@ def _put_number(value: Json, changes: Mapping[str, str]) -> Json:
 
 @dataclass(frozen=True)
 class Text:
-    """A scenario with other words: a planted fault or an honest look-alike, and what the gate asks of it."""
+    """A scenario with other words: a planted fault or an honest look-alike, and what the gate asks
+    of it."""
 
     operator: str
     posed: ScenarioCase
     findings: tuple[Finding, ...]
-    """None where the gate does not notice a planted fault. A look-alike has the question that it is asked."""
+    """None where the gate does not notice a planted fault. A look-alike has the question that it is
+    asked."""
     planted: bool
     spoilt: str = ""
     """Why a look-alike is not honest as a whole, although its question is; empty where it is."""
@@ -273,7 +278,8 @@ def _list_references(
 
 
 async def list_arguments(posed: ScenarioCase, means: GateContext) -> AsyncIterator[Text]:
-    """A value is taken out of all that the person says; the same question about the words as they were written is the honest case."""
+    """A value is taken out of all that the person says; the same question about the words as they
+    were written is the honest case."""
     tools = {tool.name: tool for tool in posed.environment.tools}
     for argument in await s8.trace(posed, means):
         if (
@@ -319,7 +325,8 @@ def _forget(posed: ScenarioCase, changes: Mapping[str, str]) -> ScenarioCase:
 
 
 def _is_fixed(argument: s8.Argument, posed: ScenarioCase) -> bool:
-    """Whether the request fixes the value: a number, a day, a name or words that it quotes; a reason may be told in other words."""
+    """Whether the request fixes the value: a number, a day, a name or words that it quotes; a
+    reason may be told in other words."""
     value, quoted = argument.value, posed.scenario.request
     if not isinstance(value, str) or read_day(value):
         return not StateIndex.of(posed.scenario.initial_state).find_home(value, argument.name)
@@ -426,7 +433,8 @@ def _list_rivals(fact: Fact, scenario: Scenario) -> list[Json]:
 
 
 async def list_told_answers(posed: ScenarioCase) -> AsyncIterator[Text]:
-    """The request tells the answer itself; or it holds it among others, and leaves open which it is."""
+    """The request tells the answer itself; or it holds it among others, and leaves open which it
+    is."""
     for fact in posed.scenario.verifier.facts:
         rivals = [str(one) for one in _list_rivals(fact, posed.scenario)][:2]
         if len(rivals) < 2 or isinstance(fact.value, bool):

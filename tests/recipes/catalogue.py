@@ -1,4 +1,5 @@
-"""Faults of recipe `awm` followed to where they end: an author who makes one and never mends it, each place another one.
+"""Faults of recipe `awm` followed to where they end: an author who makes one and never mends it,
+each place another one.
 
 place ──turn──► (prompt, kind) ──planted in every version──► the line's own stages ──► dropped where, or kept: then a witness is looked for
 """

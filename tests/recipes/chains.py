@@ -1,4 +1,5 @@
-"""Chains of a finished run, put to the validator once more: each over a graph woven anew from its own calls, played in the jail again."""
+"""Chains of a finished run, put to the validator once more: each over a graph woven anew from its
+own calls, played in the jail again."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,8 @@
-"""A server that speaks chat completions and knows what the author would say, until it is told to answer a prompt badly.
+"""A server that speaks chat completions and knows what the author would say, until it is told to
+answer a prompt badly.
 
-The author answers typed inputs, a server sees text: what was rendered from which inputs is noted as it is rendered.
+The author answers typed inputs, a server sees text: what was rendered from which inputs is noted as
+it is rendered.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""The novelty curve of AWM's names: `python -m tests.recipes.naming` draws `docs/recipes/awm-names.svg`.
+"""The novelty curve of AWM's names: `python -m tests.recipes.naming` draws
+`docs/recipes/awm-names.svg`.
 
 night ─► calls for three names an environment ─► names ─► chosen ─► the next night's past
 """

@@ -1,7 +1,9 @@
-"""Keeps what readers replied to a printed prompt as recordings: `python -m tests.recipes.reading FOLDER`, a folder inside it per reader.
+"""Keeps what readers replied to a printed prompt as recordings: `python -m tests.recipes.reading
+FOLDER`, a folder inside it per reader.
 
-A reader gets what `envmill prompt NAME --example` prints and nothing else; the reply lies in `NAME.txt`, or in `NAME-POLARITY.txt` where
-the example was asked with another polarity (`python -m tests.recipes.reading --print scenario-clarify`).
+A reader gets what `envmill prompt NAME --example` prints and nothing else; the reply lies in
+`NAME.txt`, or in `NAME-POLARITY.txt` where the example was asked with another polarity (`python -m
+tests.recipes.reading --print scenario-clarify`).
 """
 
 import asyncio
@@ -51,7 +53,8 @@ def fill(asked: str) -> tuple[str, Prompt, Contract]:
 
 
 async def keep(folder: Path, recording: Path) -> int:
-    """All replies of one reader through the door, into a recording; how many calls that took: more than one a reply is a repair."""
+    """All replies of one reader through the door, into a recording; how many calls that took: more
+    than one a reply is a repair."""
     with TemporaryDirectory() as home:
         journal = Journal(Path(home))
         door = Gateway(Reader(folder), journal, {}, 0)

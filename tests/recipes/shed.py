@@ -1,4 +1,5 @@
-"""The world of the examples: its state, and a call at every edge of its rules, whoever wrote the program."""
+"""The world of the examples: its state, and a call at every edge of its rules, whoever wrote the
+program."""
 
 from typing import Any, cast
 

@@ -1,4 +1,5 @@
-"""Recipe `agentscaler` end to end: documents parted into domains, tools written over tables, walks that become scenarios, every gate."""
+"""Recipe `agentscaler` end to end: documents parted into domains, tools written over tables, walks
+that become scenarios, every gate."""
 
 import asyncio
 import json
@@ -94,7 +95,8 @@ async def test_documents_become_domains_with_tables_walks_and_a_licence() -> Non
 
 
 async def test_the_factory_names_documents_of_twenty_domains() -> None:
-    """Of service models and OpenAPI documents, by the one setting `--documents list:services`; each domain gives seeds."""
+    """Of service models and OpenAPI documents, by the one setting `--documents list:services`; each
+    domain gives seeds."""
     pytest.importorskip("botocore")
     sketches = [
         sketch for harvest in read_sources("list:services").values() for sketch in harvest.sketches
@@ -314,7 +316,8 @@ async def test_who_passes_over_a_tool_of_its_documents_is_told_and_an_honest_aut
 
 
 async def test_a_plan_says_what_each_tool_of_a_document_returns() -> None:
-    """The words are the author's own; a tool whose document says nothing of its reply is not asked."""
+    """The words are the author's own; a tool whose document says nothing of its reply is not
+    asked."""
     _, (seed, *_), models = await grow()
     plan = await agentscaler.make(read_themes()).think_up(seed, FIRST, cast(ModelSession, models))
     tools = [

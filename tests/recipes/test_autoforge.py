@@ -1,4 +1,5 @@
-"""Recipe `autoforge` end to end: documents become typed tools, chains merged where they meet become scenarios, every gate."""
+"""Recipe `autoforge` end to end: documents become typed tools, chains merged where they meet become
+scenarios, every gate."""
 
 import asyncio
 from typing import Any, cast
@@ -54,7 +55,8 @@ def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
 
 
 def test_merged_chains_alone_are_offered_and_a_path_contains_its_own(finished: Settings) -> None:
-    """The embedded author finds most of them infeasible: it asks for nothing that has to be worked out."""
+    """The embedded author finds most of them infeasible: it asks for nothing that has to be worked
+    out."""
     lake = Lake(finished.lake)
     offered = [row.finding for row in lake.read(Evidence, "r1") if row.gate.startswith("offer_")]
     assert {one["sampler"] for one in offered if "sampler" in one} == {"merge"}
@@ -69,7 +71,8 @@ async def test_every_kept_graph_is_one_that_the_validator_passes(
 
 
 async def test_chains_are_merged_where_they_meet(finished: Settings) -> None:
-    """Every chain that is drawn has a node that takes from two others, or one that two others take from; some have both."""
+    """Every chain that is drawn has a node that takes from two others, or one that two others take
+    from; some have both."""
     (first, *_) = Lake(finished.lake).read(Environment, "r1")
     drawn = sample_chains(await weave_environment(first), SAMPLERS["merge"], 20, 7, SIZES).chains
     assert len(drawn) >= 6

@@ -1,4 +1,5 @@
-"""Recipe `awm` end to end: themes grown, a database before the code, every gate, an exported folder that scores with nothing installed."""
+"""Recipe `awm` end to end: themes grown, a database before the code, every gate, an exported folder
+that scores with nothing installed."""
 
 import asyncio
 import json

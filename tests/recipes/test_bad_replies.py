@@ -1,4 +1,5 @@
-"""The recipe against a server whose model answers one prompt badly: never a crash, always an end that says why, and what it cost."""
+"""The recipe against a server whose model answers one prompt badly: never a crash, always an end
+that says why, and what it cost."""
 
 import json
 import os
@@ -33,7 +34,8 @@ MODEL: dict[str, Any] = {
 
 
 def unreadable(good: str, number: int) -> tuple[str, str]:
-    """Another way each time: prose, nothing, half of it, another shape, too deep, a refusal, no text at all."""
+    """Another way each time: prose, nothing, half of it, another shape, too deep, a refusal, no
+    text at all."""
     ways = [
         (PROSE, "stop"),
         ("", "stop"),

@@ -1,4 +1,5 @@
-"""The examples of chains in prompts are whole: they are carried out, the validator passes them, and a path contains what it shows."""
+"""The examples of chains in prompts are whole: they are carried out, the validator passes them, and
+a path contains what it shows."""
 
 import json
 import re

@@ -1,4 +1,5 @@
-"""Recipe `endless_terminals`: cells evenly filled, parts that know what they may, repairs that are told what failed, errands that hold."""
+"""Recipe `endless_terminals`: cells evenly filled, parts that know what they may, repairs that are
+told what failed, errands that hold."""
 
 import json
 import os
@@ -542,10 +543,14 @@ async def test_sixty_scenarios_over_twelve_categories_pass_every_gate(tmp_path: 
     async with open_walk("r1", config, settings, author.answer) as walk:
         await walk.walk(STEPS[: STEPS.index(STEP["scenarios-verify"]) + 1])
     views = open_views(Lake(settings.lake))
-    passed = "select subject from attrition where lap = 'scenarios' and stage = 'verify' and gate = 'exit' and outcome = 'kept'"
+    passed = (
+        "select subject from attrition where lap = 'scenarios' and stage = 'verify' and gate = "
+        "'exit' and outcome = 'kept'"
+    )
     category = "json_extract_string(environments.brief, '$.theme')"
     rows = views.execute(
-        f"select {category}, count(*) from scenarios join environments on environments.id = scenarios.environment "
+        f"select {category}, count(*) from scenarios join environments on environments.id = "
+        "scenarios.environment "
         f"where scenarios.id in ({passed}) group by all"
     ).fetchall()
     assert sum(kept for _, kept in rows) >= 60, rows

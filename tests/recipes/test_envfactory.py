@@ -1,4 +1,5 @@
-"""Recipe `envfactory` end to end: sketches with types, replies held to them, chains the validator passed, words judged each time."""
+"""Recipe `envfactory` end to end: sketches with types, replies held to them, chains the validator
+passed, words judged each time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -172,7 +173,8 @@ async def test_a_scenario_goes_along_its_chain_and_the_validator_passes_it(
 
 
 async def test_what_only_names_and_types_tell_is_left_to_the_tools(built: Environment) -> None:
-    """A request may want two things that have nothing to do with each other, and search for a value that bears another name."""
+    """A request may want two things that have nothing to do with each other, and search for a value
+    that bears another name."""
     graph = await weave_environment(built)
     lookups = [place for place, tool in enumerate(graph.tools) if tool.name.startswith("find_")]
     first, then = next(

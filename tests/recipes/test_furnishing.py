@@ -1,4 +1,5 @@
-"""Systems and operators that an author proposes: the honest ones hold, and each dishonest one is refused for what it does."""
+"""Systems and operators that an author proposes: the honest ones hold, and each dishonest one is
+refused for what it does."""
 
 from typing import Any, cast
 
@@ -70,7 +71,8 @@ async def plan(seed: Seed) -> Blueprint:
 
 
 class Scripted:
-    """Answers as told, prompt by prompt, the last answer again and again; else as the offline author, who makes no mistakes."""
+    """Answers as told, prompt by prompt, the last answer again and again; else as the offline
+    author, who makes no mistakes."""
 
     provider, model = "offline", "offline"
 
@@ -174,7 +176,8 @@ async def test_what_can_be_seen_before_anything_runs_is_said(
 
 
 async def test_more_than_fourteen_environments_are_kept() -> None:
-    """W10 compares programs: a written system is none of the factory's own. The same under other names is a copy."""
+    """W10 compares programs: a written system is none of the factory's own. The same under other
+    names is a copy."""
     own = [assemble_machine(await plan(seed)) for seed in pick(28)]
     blueprint, (reply, _) = await plan(pick(1, systems="written")[0]), await make_till()
     bell = {
@@ -299,7 +302,8 @@ async def test_dishonest_operators_of_every_system_are_caught_and_honest_ones_ar
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_written_system_is_mended_broken_and_posed(terminals: Sandbox) -> None:
-    """Its own operators are among the faults of its scenarios; each version that was sent back has its row."""
+    """Its own operators are among the faults of its scenarios; each version that was sent back has
+    its row."""
     reply, _ = await make_till()
     sick = reply.model_copy(update={"check": reply.check.replace('"650"', '"651"')})
     good = read_example(FAULTS)

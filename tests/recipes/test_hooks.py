@@ -1,4 +1,5 @@
-"""Every hook of every recipe, run over a specimen: it gives the record it promises, and asks only prompts that its recipe declares."""
+"""Every hook of every recipe, run over a specimen: it gives the record it promises, and asks only
+prompts that its recipe declares."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -254,7 +255,8 @@ async def test_what_a_recipe_makes_bears_its_name(name: RecipeName) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_makes_the_same_with_or_without_known_themes(name: RecipeName) -> None:
-    """What is asked of a recipe that is not run, such as whether it makes tables, needs no themes."""
+    """What is asked of a recipe that is not run, such as whether it makes tables, needs no
+    themes."""
     bare, whole = RECIPES[name]([]), make(name)
     assert (bare.name, bare.prompts, bare.operators, bare.tabled) == (
         whole.name,

@@ -1,4 +1,5 @@
-"""What authors of errands are told of the machine, and services that have to be started again: a final test can tell that it happened."""
+"""What authors of errands are told of the machine, and services that have to be started again: a
+final test can tell that it happened."""
 
 import json
 import re
@@ -33,7 +34,8 @@ def test_the_space_is_as_large_as_the_published_one() -> None:
 
 @pytest.mark.parametrize("part", ["errand", "initial_test", "image", "final_test", "solution"])
 def test_every_author_is_told_what_the_machine_has(part: str) -> None:
-    """As the data and the program `services` have it: a package that is added, or a word that it prints, must be told."""
+    """As the data and the program `services` have it: a package that is added, or a word that it
+    prints, must be told."""
     prompt = next(one for asked in RECIPE.prompts.values() for one in asked if one.name == part)
     told = re.search(r"these packages and no others: ([^.]+)\.", " ".join(prompt.text.split()))
     assert told
@@ -93,7 +95,8 @@ def test_settings():
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("seed", range(SEED, SEED + count(1, 30)))
 async def test_a_test_that_cannot_tell_a_restart_goes_back(seed: int, terminals: Sandbox) -> None:
-    """The honest test passes; one that reads the settings alone does not, nor a path that leaves the service as it runs. In a soak
+    """The honest test passes; one that reads the settings alone does not, nor a path that leaves
+    the service as it runs. In a soak
     30 honest jobs and 60 that skip the restart, one way or the other."""
     job = compose_deeds(
         of("services").brief, seed, [deed for deed in load_deeds("services") if deed.name == "port"]

@@ -1,4 +1,5 @@
-"""Real authors' items, multiplied: what was caught is caught, no honest change is refused, and the page says so."""
+"""Real authors' items, multiplied: what was caught is caught, no honest change is refused, and the
+page says so."""
 
 from typing import get_args
 

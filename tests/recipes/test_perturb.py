@@ -1,4 +1,5 @@
-"""Recipe `perturb` through the stages: healthy systems become environments, and broken ones scenarios that only their mends pass."""
+"""Recipe `perturb` through the stages: healthy systems become environments, and broken ones
+scenarios that only their mends pass."""
 
 from dataclasses import replace
 from typing import Any, cast

@@ -1,4 +1,5 @@
-"""Recipe `perturb` along the whole line: scenarios over nearly all healthy systems that every gate of the kind keeps."""
+"""Recipe `perturb` along the whole line: scenarios over nearly all healthy systems that every gate
+of the kind keeps."""
 
 import asyncio
 import os
@@ -45,7 +46,8 @@ def test_scenarios_of_most_systems_pass_every_gate(tmp_path: Path) -> None:
     assert {step: kept for step, kept, _ in rows}["scenarios-verify"] >= 40, dropped
     ((systems,),) = ask(
         settings,
-        "select count(distinct environment) from scenarios where id in (select subject from attrition"
+        "select count(distinct environment) from scenarios where id in (select subject from "
+        "attrition"
         " where gate = 'exit' and lap = 'scenarios' and stage = 'verify' and outcome = 'kept')",
     )
     assert systems >= 12, dropped

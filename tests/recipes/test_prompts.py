@@ -1,4 +1,5 @@
-"""Every prompt of every recipe: linted against the records it is asked with, and shown with an example that fits."""
+"""Every prompt of every recipe: linted against the records it is asked with, and shown with an
+example that fits."""
 
 import json
 import re
@@ -40,7 +41,8 @@ def test_a_prompt_uses_what_it_is_given_and_says_what_it_wants(prompt: Prompt) -
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_its_example_fills_every_slot(prompt: Prompt) -> None:
-    """What may be empty is announced as such on its own line, or the sentence around it reads broken."""
+    """What may be empty is announced as such on its own line, or the sentence around it reads
+    broken."""
     example = prompt.exemplify().model_dump(mode="json")
     lines = prompt.text.splitlines()
     empty = [name for name in example if example[name] in ("", [], {})]
@@ -68,7 +70,8 @@ def test_every_file_of_a_recipe_is_asked(recipe: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["shared", "documents"])
 def test_what_is_shared_is_asked_by_several_recipes(folder: str) -> None:
-    """What one recipe alone asks lies in its own folder. What the steps ask for every recipe is shared by all."""
+    """What one recipe alone asks lies in its own folder. What the steps ask for every recipe is
+    shared by all."""
     texts = {path.stem: Prompt.load(path).text for path in (FOLDER / folder).glob("*.md")}
     asking = {
         name: [

@@ -1,4 +1,5 @@
-"""Readers who saw nothing but a printed prompt: each reply is played back through the door, and down the whole path that it serves.
+"""Readers who saw nothing but a printed prompt: each reply is played back through the door, and
+down the whole path that it serves.
 
 reply ─► door ─► record ─┬─ theme:     a world that is named, and no errand
                          ├─ blueprint: what a program can be written from
@@ -191,7 +192,8 @@ def find_bad_attributes(blueprint: Blueprint) -> list[str]:
 
 
 async def know_edges(environment: Environment, *_: Any) -> TestsReply:
-    """Whoever wrote the program chose the parameters of its searches: only what the names force is tried."""
+    """Whoever wrote the program chose the parameters of its searches: only what the names force is
+    tried."""
     tests = [
         PlannedTest(name=name, setup=setup, call=call, expect="success" if right else "rejection")
         for name, (setup, call, right) in EDGES.items()
@@ -200,7 +202,8 @@ async def know_edges(environment: Environment, *_: Any) -> TestsReply:
 
 
 async def know_rest(part: ProgramReply | MethodsReply, *_: Any) -> ProgramReply:
-    """A reader wrote a part of the program; what others would have written is that of the example."""
+    """A reader wrote a part of the program; what others would have written is that of the
+    example."""
     asked: MethodsInput = example("methods")
     rest = ProgramParts.read(
         cast(TestsInput, example("tests")).source, [tool.name for tool in asked.tools]
@@ -370,7 +373,8 @@ async def test_checks_hold_of_the_right_end_alone(playback: Playback, jail: Sand
 
 
 def ends_of(asked: ChecksInput) -> dict[str, Any]:
-    """The right end, the same on another day with another id, and ends that somebody careless comes to."""
+    """The right end, the same on another day with another id, and ends that somebody careless comes
+    to."""
     right = apply_changes(asked.initial_state, asked.changes)
     new = next(one.path[1] for one in asked.changes if one.op == "add")
 

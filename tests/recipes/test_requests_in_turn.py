@@ -1,4 +1,5 @@
-"""Scenarios of several requests, written, played, judged, replayed and exported; and what an author is told who writes one only."""
+"""Scenarios of several requests, written, played, judged, replayed and exported; and what an author
+is told who writes one only."""
 
 from collections import Counter
 from dataclasses import replace
@@ -89,7 +90,8 @@ async def test_a_scenario_makes_one_two_and_three_requests_in_turn(
 
 
 class Ignoring(Scripted):
-    """Writes another number of requests than it is asked for: one, one less or one more, in turn."""
+    """Writes another number of requests than it is asked for: one, one less or one more, in
+    turn."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,5 @@
-"""Errands are judged by what stands there: another honest road is paid, a short cut is not, and what nobody asked for has to stay."""
+"""Errands are judged by what stands there: another honest road is paid, a short cut is not, and
+what nobody asked for has to stay."""
 
 from collections.abc import Sequence
 from itertools import combinations

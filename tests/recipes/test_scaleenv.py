@@ -1,4 +1,5 @@
-"""Recipe `scaleenv` end to end: tools and what they promise, tables that follow from that, and every gate."""
+"""Recipe `scaleenv` end to end: tools and what they promise, tables that follow from that, and
+every gate."""
 
 import ast
 import asyncio

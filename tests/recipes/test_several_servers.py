@@ -1,4 +1,5 @@
-"""Environments of several servers: planned, built, and scenarios that need two of them or more, written, played, judged and exported."""
+"""Environments of several servers: planned, built, and scenarios that need two of them or more,
+written, played, judged and exported."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -240,7 +241,8 @@ async def test_a_path_of_fewer_servers_than_asked_for_is_refused(
 
 
 def read_one_only(written: dict[str, Any]) -> None:
-    """Nothing is changed in the hotel, and nothing that it replies is of use to the other server."""
+    """Nothing is changed in the hotel, and nothing that it replies is of use to the other
+    server."""
     nodes = written["chain"]["nodes"]
     idle = {
         node["id"]
@@ -253,7 +255,8 @@ def read_one_only(written: dict[str, Any]) -> None:
 
 
 async def test_a_server_that_is_not_needed_is_refused(built: Environment, jail: Sandbox) -> None:
-    """That a server is only read is no fault: the honest scenario reads in the first one who is meant in the second one."""
+    """That a server is only read is no fault: the honest scenario reads in the first one who is
+    meant in the second one."""
     draft, _ = read(await pose(jail, built, 0))
     assert {change.path[0].partition("_")[0] for change in draft.changes} == {"hotel"}
     stopped = (await pose(jail, built, 1, Changed(read_one_only))).stopped_by
@@ -262,7 +265,8 @@ async def test_a_server_that_is_not_needed_is_refused(built: Environment, jail: 
 
 
 class Ignoring(Scripted):
-    """Writes every scenario so that its servers do not belong together: in the next of several ways that has a place in it."""
+    """Writes every scenario so that its servers do not belong together: in the next of several ways
+    that has a place in it."""
 
     def __init__(self) -> None:
         super().__init__()

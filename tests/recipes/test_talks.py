@@ -1,4 +1,5 @@
-"""Every prompt of every recipe is repaired in its conversation: prompt, reply, complaint; what is not blamed is not asked again."""
+"""Every prompt of every recipe is repaired in its conversation: prompt, reply, complaint; what is
+not blamed is not asked again."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""How often a plan is sent back that does not say what a documented tool returns, over descriptions that a real model wrote."""
+"""How often a plan is sent back that does not say what a documented tool returns, over descriptions
+that a real model wrote."""
 
 import json
 import re

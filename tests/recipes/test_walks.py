@@ -1,4 +1,5 @@
-"""Recipes over tables at scale: a table of them, each walked through the whole line, its losses told and its chains re-checked."""
+"""Recipes over tables at scale: a table of them, each walked through the whole line, its losses
+told and its chains re-checked."""
 
 import sys
 from pathlib import Path

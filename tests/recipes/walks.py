@@ -1,4 +1,5 @@
-"""The line walked by each recipe over tables: small under `make test`, in a soak enough for forty environments and two hundred scenarios.
+"""The line walked by each recipe over tables: small under `make test`, in a soak enough for forty
+environments and two hundred scenarios.
 
 WALKS ──recipe──► one or more runs ──► lakes, kept to be read ──► attrition per step, every loss with its reason, every chain re-checked
 """
@@ -33,14 +34,16 @@ class Walked:
     environments: int
     """Of each run."""
     runs: int = 1
-    """The author knows 41 places: more environments than that take another run, with another seed."""
+    """The author knows 41 places: more environments than that take another run, with another
+    seed."""
     documents: str = ""
     chains: bool = False
     """Whether every scenario of it comes with a chain."""
     few: int = 1
     """Scenarios of an environment under `make test`."""
     acts: bool = False
-    """Whether under `make test` all have something to be done: which have not hangs on every word of the environment."""
+    """Whether under `make test` all have something to be done: which have not hangs on every word
+    of the environment."""
 
 
 WALKS: dict[RecipeName, Walked] = {
@@ -66,7 +69,8 @@ MIX = RunConfig.model_fields["polarities"].default
 
 
 async def walk_recipe(recipe: RecipeName, folder: Path) -> list[Settings]:
-    """Finished runs. A soak's lakes stay under `.envmill/soak-recipes`, where a run that was cut off goes on."""
+    """Finished runs. A soak's lakes stay under `.envmill/soak-recipes`, where a run that was cut
+    off goes on."""
     home = ROOT / ".envmill/soak-recipes" / recipe if count(0, 1) else folder
     return [
         await _walk(recipe, settings_in(home / f"run{turn}"), SEED + turn)

@@ -74,7 +74,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Told:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, once for a file: its loop is in the way of asynchronous tests. Where it must be there, nothing is skipped."""
+    """Debian's Chromium, once for a file: its loop is in the way of asynchronous tests. Where it
+    must be there, nothing is skipped."""
     if not CHROMIUM.exists() and not os.environ.get("CI"):
         pytest.skip(f"{CHROMIUM} is missing: install Debian's chromium to test the pages")
     with sync_playwright() as playwright:

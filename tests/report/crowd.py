@@ -1,4 +1,5 @@
-"""A lake with one run as large as is wanted, written through the lake's own door: `python -m tests.report.crowd LAKE TRAJECTORIES`."""
+"""A lake with one run as large as is wanted, written through the lake's own door: `python -m
+tests.report.crowd LAKE TRAJECTORIES`."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,8 @@ from tests.specimens import make_environment, make_scenario
 
 RUN = "crowd"
 SCENARIOS, ATTEMPTS = 25, 4
-"""Per environment, and per scenario: every tenth scenario is dropped, and each attempt at the others kept."""
+"""Per environment, and per scenario: every tenth scenario is dropped, and each attempt at the
+others kept."""
 KEPT = ATTEMPTS * sum(number % 10 < 9 for number in range(SCENARIOS))
 TIME = "2026-11-21T02:00:00+00:00"
 REPLIES = [

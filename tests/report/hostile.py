@@ -1,4 +1,5 @@
-"""A run in which every text that a model or a person may have written tries to become more than a text."""
+"""A run in which every text that a model or a person may have written tries to become more than a
+text."""
 
 from typing import Any
 
@@ -12,10 +13,14 @@ from schemas.seed import Seed
 from tests.quality.specimen import make_line
 
 ATTACK = (
-    "</script><script>window.taken=1</script><img src=x onerror=\"window.taken=1\"><svg onload='window.taken=1'>"
-    '<a href="javascript:window.taken=1">x</a>\'"`${window.taken=1}\u2028\u2029\u202eresrever\u2066\ufeff\x00\x1b]0;taken\x07 -->]]>'
+    '</script><script>window.taken=1</script><img src=x onerror="window.taken=1"><svg '
+    "onload='window.taken=1'>"
+    "<a "
+    'href="javascript:window.taken=1">x</a>\'"`${window.taken=1}\u2028\u2029\u202eresrever\u2066\ufeff\x00\x1b]0;taken\x07 '
+    "-->]]>"
 )
-"""Ends scripts and comments, closes quotes, breaks lines of scripts, turns the direction round, and tells terminals what to do."""
+"""Ends scripts and comments, closes quotes, breaks lines of scripts, turns the direction round, and
+tells terminals what to do."""
 
 CALLS = (
     {"id": "c1", "name": ATTACK, "arguments": {ATTACK: ATTACK}},

@@ -1,4 +1,5 @@
-"""The graph of tools that a page draws: arrows where a reply holds what another tool takes, every tool in its place."""
+"""The graph of tools that a page draws: arrows where a reply holds what another tool takes, every
+tool in its place."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""The canonical spelling agrees with the records', and what JSON cannot carry is refused by its path."""
+"""The canonical spelling agrees with the records', and what JSON cannot carry is refused by its
+path."""
 
 import enum
 from collections import OrderedDict

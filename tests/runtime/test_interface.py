@@ -1,4 +1,5 @@
-"""Actors, blobs, notifications and time: the parts of the native interface beyond a call and its JSON."""
+"""Actors, blobs, notifications and time: the parts of the native interface beyond a call and its
+JSON."""
 
 import base64
 import hashlib

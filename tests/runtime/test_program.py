@@ -1,4 +1,5 @@
-"""Programs as text: what does not compile is said in one line with its place. Nothing is executed here."""
+"""Programs as text: what does not compile is said in one line with its place. Nothing is executed
+here."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""What a tool returned, as parts: weighed without being spelled where that is safe, and refused where it cannot be sent."""
+"""What a tool returned, as parts: weighed without being spelled where that is safe, and refused
+where it cannot be sent."""
 
 import marshal
 from typing import Any

@@ -1,4 +1,5 @@
-"""Our validator against `jsonschema`, over thousands of made-up pairs: inside the subset they say the same of every value."""
+"""Our validator against `jsonschema`, over thousands of made-up pairs: inside the subset they say
+the same of every value."""
 
 import random
 from typing import Any

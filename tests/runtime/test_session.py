@@ -1,4 +1,5 @@
-"""The native interface, over a class written here: outcomes are told apart and nothing raises for a caller's mistake."""
+"""The native interface, over a class written here: outcomes are told apart and nothing raises for a
+caller's mistake."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""A state spelled piece by piece has the bytes of one spelled whole, whatever was done to it in between."""
+"""A state spelled piece by piece has the bytes of one spelled whole, whatever was done to it in
+between."""
 
 import copy
 import random

@@ -1,4 +1,5 @@
-"""Weather strikes by seed and call alone, never touches the program, and lets whoever keeps trying through."""
+"""Weather strikes by seed and call alone, never touches the program, and lets whoever keeps trying
+through."""
 
 from typing import Any
 
@@ -22,7 +23,8 @@ READS = {
 
 
 async def insist(session: Session, call: Call, met: set[str]) -> Observation:
-    """What a patient policy does: follow a new name, try again what was refused, read again what is stale, partial or cut off."""
+    """What a patient policy does: follow a new name, try again what was refused, read again what is
+    stale, partial or cut off."""
     for _ in range(2 * PATIENCE + 3):
         seen = await session.step(Invoke(call))
         met |= set(seen.weather)

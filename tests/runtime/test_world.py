@@ -1,4 +1,5 @@
-"""Chance that a session is given: the stream of its seed, also where it is seeded only when somebody draws."""
+"""Chance that a session is given: the stream of its seed, also where it is seeded only when
+somebody draws."""
 
 from collections.abc import Callable
 from random import Random

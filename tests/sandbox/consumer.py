@@ -1,4 +1,5 @@
-"""A consumer of an export, run by a bare interpreter: opens the folder it is given, plays, and writes what came of it as JSON."""
+"""A consumer of an export, run by a bare interpreter: opens the folder it is given, plays, and
+writes what came of it as JSON."""
 
 import json
 import sys

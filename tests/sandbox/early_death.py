@@ -1,4 +1,5 @@
-"""A template that dies before its anchor can ask to die with it, played out; says whether the anchor is gone or left.
+"""A template that dies before its anchor can ask to die with it, played out; says whether the
+anchor is gone or left.
 
 reaper (this process, heir of orphans) ──fork──► template ──fork──► anchor, held up until the template is dead
 """

@@ -1,6 +1,8 @@
-"""A flow process that holds a session open, has another in an endless loop, says so, and waits to be killed.
+"""A flow process that holds a session open, has another in an endless loop, says so, and waits to
+be killed.
 
-With an argument it does so in a thread of its own, whose death the kernel would report instead of the process's.
+With an argument it does so in a thread of its own, whose death the kernel would report instead of
+the process's.
 """
 
 import asyncio

@@ -1,4 +1,5 @@
-"""Programs that leave something behind in the process they ran in, or in their database's connection, and some that do not."""
+"""Programs that leave something behind in the process they ran in, or in their database's
+connection, and some that do not."""
 
 from dataclasses import replace
 
@@ -81,14 +82,16 @@ class Busy:
 # Each leaves something in the interpreter that no reset of the program itself brings back.
 LEAKS = {
     "hidden counter": "import math\nmath.seen = getattr(math, 'seen', 0) + 1\nself.seen = math.seen",
-    "stale cache": "import functools as f\nif not hasattr(f, 'kept'): f.kept = dict(state)\nself.seen = f.kept.get('mark')",
+    "stale cache": "import functools as f\nif not hasattr(f, 'kept'): f.kept = dict(state)\nself.seen = "
+    "f.kept.get('mark')",
     "patched library": "import json\nself.seen = json.dumps('x')\njson.dumps = lambda value: 'patched'",
     "patched builtin": "import builtins\nself.seen = len('xx')\nbuiltins.len = lambda value: 7",
     "process number": "import os\nself.seen = os.getpid()",
 }
 
 
-# Each is told something by a tool that is rarely called, and keeps it where no reset of the program brings it back.
+# Each is told something by a tool that is rarely called, and keeps it where no reset of the program
+# brings it back.
 LATE = {
     "first day of the week": ("calendar", "calendar.setfirstweekday(6)", "calendar.weekheader(2)"),
     "dialect": ("csv", "csv.register_dialect('own', delimiter=';')", "csv.list_dialects()"),
@@ -176,7 +179,8 @@ LATE = {
     ),
     "what a suspended generator does at its end": (
         "string",
-        "exec('def own():\\n    try: yield\\n    finally: string.stash = 1', globals()); self.own = own(); next(self.own)",
+        "exec('def own():\\n    try: yield\\n    finally: string.stash = 1', globals()); "
+        "self.own = own(); next(self.own)",
         "[hasattr(string, 'stash'), hasattr(self, 'own')]",
     ),
     "finalizer": (
@@ -228,7 +232,10 @@ def make_leaky(body: str) -> Program:
 def make_late(module: str, spoil: str, look: str) -> Program:
     """Its first episodes call one tool, and the tool that leaves something behind comes late."""
     guarded = f"        try: return {look}\n        except LookupError: return 'unknown'\n"
-    source = f"import {module}\nclass Late:\n    def __init__(self, state): self.n = 0\n    def look(self):\n{guarded}"
+    source = (
+        f"import {module}\nclass Late:\n    def __init__(self, state): self.n = 0\n    def "
+        f"look(self):\n{guarded}"
+    )
     return make_program(f"{source}    def spoil(self):\n        {spoil}\n", "Late", "look", "spoil")
 
 
@@ -245,7 +252,8 @@ def make_patient(sessions: int) -> Program:
 def make_tables() -> Program:
     source = (
         "class Notes:\n    def __init__(self, db): self._db = db\n"
-        "    def add(self, id): return self._db.execute('insert into notes values (?, ?)', (id, str(id)))\n"
+        "    def add(self, id): return self._db.execute('insert into notes values (?, ?)', (id, "
+        "str(id)))\n"
         "    def keep(self, text):\n"
         "        self._db.execute('insert or ignore into notes (text) values (?)', (text,))\n"
         "        return self._db.query('select last_insert_rowid() as id, changes() as changed')\n"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 
 def find_processes(parent: int) -> set[int]:
-    """Living processes that descend from a flow process's drivers; forks keep their driver's command line."""
+    """Living processes that descend from a flow process's drivers; forks keep their driver's
+    command line."""
     mark = f'"parent":{parent},'.encode()
     found: set[int] = set()
     for folder in Path("/proc").iterdir():

@@ -22,7 +22,8 @@ return reached
 QUIET = {"getpid", "getppid", "gettid"}
 """They answer 0, whatever the process."""
 UNFILTERED = {335, 336}
-"""x86_64: uretprobe and uprobe, which the kernel passes by every filter. They serve probes that root has set; 335 ends its caller."""
+"""x86_64: uretprobe and uprobe, which the kernel passes by every filter. They serve probes that
+root has set; 335 ends its caller."""
 
 
 async def test_no_call_outside_the_list_is_answered(jail: Sandbox) -> None:

@@ -1,4 +1,5 @@
-"""Many sessions of many environments while sessions and drivers are killed at random: the same results, and nothing left over."""
+"""Many sessions of many environments while sessions and drivers are killed at random: the same
+results, and nothing left over."""
 
 import asyncio
 import contextlib
@@ -35,7 +36,8 @@ def make_item(number: int) -> tuple[Program, list[Step]]:
 
 
 async def run_item(sandbox: Sandbox, number: int) -> list[Observation]:
-    """Until it is done: a broken sandbox is asked again, as a flow does. Every other item goes step by step."""
+    """Until it is done: a broken sandbox is asked again, as a flow does. Every other item goes step
+    by step."""
     program, steps = make_item(number)
     while True:
         with contextlib.suppress(SandboxError):
@@ -71,7 +73,8 @@ async def count_processes(sandbox: Sandbox) -> list[dict[str, int]]:
 
 
 class Killer:
-    """Kills a session now and then, and whole drivers: by what was done since, or on a slow machine nothing would ever be done."""
+    """Kills a session now and then, and whole drivers: by what was done since, or on a slow machine
+    nothing would ever be done."""
 
     def __init__(self) -> None:
         self.killed = {"driver": 0, "session": 0}
@@ -143,7 +146,8 @@ async def test_a_driver_keeps_no_descriptor_of_what_it_ran(settings: Settings) -
         before = len(list(Path(f"/proc/{driver}/fd").iterdir()))
         for number in range(80):
             await run_item(sandbox, number)
-        # Of each template a socket and a pid descriptor, of each process kept ready two pipes' ends and a pid descriptor.
+        # Of each template a socket and a pid descriptor, of each process kept ready two pipes' ends
+        # and a pid descriptor.
         (row,) = await sandbox.count()
         assert (
             len(list(Path(f"/proc/{driver}/fd").iterdir()))
@@ -170,7 +174,8 @@ async def test_many_programs_share_a_driver(sandbox: Sandbox) -> None:
     for number in range(40):
         (reset,) = await sandbox.play(make_counter(f"# {number}\n{COUNTER}"), [RESET])
         assert reset.outcome == "ok"
-    # Driver, zygote, and for each template that is kept, and the one that waits for a program, a process, or two with a pid namespace.
+    # Driver, zygote, and for each template that is kept, and the one that waits for a program, a
+    # process, or two with a pid namespace.
     for _ in range(100):
         if (left := len(find_processes(os.getpid()))) <= 2 * (KEPT + 1) + 2:
             break

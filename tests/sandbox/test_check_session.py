@@ -1,4 +1,5 @@
-"""Generated checks in the judge zygote: yes, no, or an error; nothing a check does reaches another verdict."""
+"""Generated checks in the judge zygote: yes, no, or an error; nothing a check does reaches another
+verdict."""
 
 import os
 import sqlite3
@@ -16,7 +17,10 @@ CLOCK = "2026-03-01T09:00:00Z"
 INITIAL: dict[str, Any] = {"items": {"i1": {"free": True}}, "log": []}
 FINAL: dict[str, Any] = {"items": {"i1": {"free": False}}, "log": ["lent"]}
 
-YES = "def check(initial, final):\n    return initial['items']['i1']['free'] and not final['items']['i1']['free']\n"
+YES = (
+    "def check(initial, final):\n    return initial['items']['i1']['free'] and not "
+    "final['items']['i1']['free']\n"
+)
 NO = "def check(initial, final):\n    return final == initial\n"
 
 
@@ -212,8 +216,10 @@ async def test_a_sqlite_file_is_opened_there_and_nowhere_else(
     path = tmp_path / "made.db"
     with closing(sqlite3.connect(path)) as made:
         made.executescript(
-            "pragma journal_mode = wal; create table item(id integer primary key, name text, raw blob);"
-            "insert into item values (2, 'saw', x'00ff'), (1, 'axe', null); create view v as select randomblob(1 << 30);"
+            "pragma journal_mode = wal; create table item(id integer primary key, name text, raw "
+            "blob);"
+            "insert into item values (2, 'saw', x'00ff'), (1, 'axe', null); create view v as "
+            "select randomblob(1 << 30);"
             "pragma wal_checkpoint(truncate);"
         )
     content = path.read_bytes()
@@ -230,5 +236,6 @@ async def test_nothing_of_a_verdict_is_left(jail: Sandbox) -> None:
     before = len(find_processes(os.getpid()))
     for _ in range(20):
         await hear(jail, YES, NO)
-    # A spare, one that is being reaped, and one that waits for the next program with its namespace's first.
+    # A spare, one that is being reaped, and one that waits for the next program with its
+    # namespace's first.
     assert len(find_processes(os.getpid())) <= before + 4

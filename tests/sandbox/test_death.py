@@ -72,8 +72,9 @@ async def test_a_session_is_gone_after_its_play(sandbox: Sandbox) -> None:
     *_, deaf = await sandbox.play(make_counter(), [RESET, invoke("hang_deaf")])
     assert deaf.code == "timeout"
     await asyncio.sleep(0.1)
-    # Driver, zygote, template, the spare for the next session, the process that waits for the next program; and for template and
-    # waiting process the first one of a pid namespace, where there is one.
+    # Driver, zygote, template, the spare for the next session, the process that waits for the next
+    # program; and for template and waiting process the first one of a pid namespace, where there is
+    # one.
     assert len(find_processes(os.getpid())) in (5, 7)
     (count,) = await sandbox.count()
     assert (count["sessions"], count["ready"]) == (0, 1)
@@ -104,7 +105,8 @@ async def test_a_dead_process_of_ours_is_a_retryable_error_and_replaced(
 ) -> None:
     async with sandbox.session(make_counter()) as session:
         await session.step(RESET)
-        # Each is forked by the one before it, so their ids rise; a fresh machine's ids have not wrapped.
+        # Each is forked by the one before it, so their ids rise; a fresh machine's ids have not
+        # wrapped.
         os.kill(sorted(find_processes(os.getpid()))[depth], signal.SIGKILL)
         await asyncio.sleep(0.1)
         with pytest.raises(SandboxError) as lost:
@@ -115,7 +117,8 @@ async def test_a_dead_process_of_ours_is_a_retryable_error_and_replaced(
 
 
 def test_a_machine_that_stalls_for_seconds_is_waited_for() -> None:
-    """Short of processor or disk, a process of ours enters the jail more slowly than any call may take: no outage."""
+    """Short of processor or disk, a process of ours enters the jail more slowly than any call may
+    take: no outage."""
     ours, theirs = connect()
 
     def enter_late() -> None:

@@ -1,4 +1,5 @@
-"""The standard library's clock and chance are virtual in the jail: same seed and clock, same hashes, in any process."""
+"""The standard library's clock and chance are virtual in the jail: same seed and clock, same
+hashes, in any process."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""A state read against the one its session began with is what plain reading gives, and shares what did not change."""
+"""A state read against the one its session began with is what plain reading gives, and shares what
+did not change."""
 
 import json
 import random
@@ -80,7 +81,8 @@ def test_only_what_changed_is_read_anew() -> None:
     ],
 )
 def test_no_spelling_of_a_hostile_program_is_read_otherwise(text: str) -> None:
-    """Of duplicates the last counts, spaces may stand anywhere, and what looks like a collection may stand inside a text or a row."""
+    """Of duplicates the last counts, spaces may stand anywhere, and what looks like a collection
+    may stand inside a text or a row."""
     assert InitialState(SMALL).read(text) == json.loads(text)
 
 

@@ -1,4 +1,5 @@
-"""States that a template keeps for the sessions forked from it: each session has them as if they had been sent to it alone."""
+"""States that a template keeps for the sessions forked from it: each session has them as if they
+had been sent to it alone."""
 
 from typing import Any
 

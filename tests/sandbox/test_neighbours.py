@@ -16,7 +16,8 @@ from tests.sandbox.programs import CLOCK, RESET, invoke, make_counter, make_prog
 from tests.soak import count
 
 ALLOWED = 700 * 1024 * 1024
-"""Bytes a driver may come to hold, whatever one program sends. Before there was a bound it was 2.6 GB."""
+"""Bytes a driver may come to hold, whatever one program sends. Before there was a bound it was 2.6
+GB."""
 FLOOD = """
 signal.setitimer(signal.ITIMER_REAL, 0)
 head = b'{"seq":%d,"done":true,"observations":[{"parts":[{"type":"json","value":[' % sequence()

@@ -1,4 +1,5 @@
-"""Resets in place: taken where they were shown to be as good as a fork, refused where they are not, never after a failure."""
+"""Resets in place: taken where they were shown to be as good as a fork, refused where they are not,
+never after a failure."""
 
 import asyncio
 from dataclasses import replace
@@ -121,7 +122,8 @@ async def test_what_one_session_leaves_behind_the_next_does_not_meet(
 async def test_what_a_connection_counted_the_next_session_does_not_meet(
     alone: Sandbox, backend: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """An insert that is ignored leaves the number of the last one: ids of another session would get into this one's tables."""
+    """An insert that is ignored leaves the number of the last one: ids of another session would get
+    into this one's tables."""
     program = make_tables()
     steps: list[Step] = [
         Reset({"notes": [{"id": 1, "text": "a"}]}, CLOCK, 1),
@@ -161,9 +163,12 @@ async def test_what_a_program_did_behind_the_back_of_its_database_is_undone(
     spoil = "\n".join(f"        con.execute({statement!r})" for statement in BEHIND_THE_BACK[name])
     source = (
         "class Notes:\n    def __init__(self, db): self._db = db\n"
-        "    def add(self, id): return self._db.execute('insert into notes values (?, ?)', (id, str(id)))\n"
-        "    def look(self): return [self._db.query('select * from notes'), self._db.query('select name from sqlite_temp_schema')]\n"
-        f"    def spoil(self):\n        con = self._db._database._backend._connection\n        con.authorizer = None\n{spoil}\n"
+        "    def add(self, id): return self._db.execute('insert into notes values (?, ?)', (id, "
+        "str(id)))\n"
+        "    def look(self): return [self._db.query('select * from notes'), "
+        "self._db.query('select name from sqlite_temp_schema')]\n"
+        "    def spoil(self):\n        con = self._db._database._backend._connection\n        "
+        f"con.authorizer = None\n{spoil}\n"
     )
     made = make_program(source, "Notes", "add", "look", "spoil", id={"type": "integer"})
     program = replace(
@@ -209,7 +214,8 @@ async def test_what_no_record_shows_is_found_in_an_episode_that_is_drawn(
     """It is proven on small marks, and tells the last session's mark when it is given a large one."""
     source = (
         "import functools\nKEPT = functools.wraps\nclass Sly:\n"
-        "    def __init__(self, state):\n        self._last = getattr(KEPT, 'mark', None)\n        self._mark = KEPT.mark = state['mark']\n"
+        "    def __init__(self, state):\n        self._last = getattr(KEPT, 'mark', None)\n       "
+        " self._mark = KEPT.mark = state['mark']\n"
         "    def look(self): return self._last if self._mark > 100 else None\n"
     )
     program = make_program(source, "Sly", "look")
@@ -322,9 +328,11 @@ async def test_states_named_by_key_are_the_states_that_were_sent(alone: Sandbox)
 
 
 async def test_a_failure_seen_in_a_used_process_is_not_believed(alone: Sandbox) -> None:
-    """It wears out where nobody looks: after a dozen resets in one process its tool crashes, and never in a fresh one."""
+    """It wears out where nobody looks: after a dozen resets in one process its tool crashes, and
+    never in a fresh one."""
     source = (
-        "import functools\nKEPT = functools.wraps\nclass Worn:\n    def __init__(self, state): KEPT.worn = getattr(KEPT, 'worn', 0) + 1\n"
+        "import functools\nKEPT = functools.wraps\nclass Worn:\n    def __init__(self, state): "
+        "KEPT.worn = getattr(KEPT, 'worn', 0) + 1\n"
         "    def look(self): return 1 / (KEPT.worn < 12)\n"
     )
     program = make_program(source, "Worn", "look")

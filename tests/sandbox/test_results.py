@@ -1,4 +1,5 @@
-"""Arguments that are results of earlier calls: read, refused where no session can fill them, filled in each session anew."""
+"""Arguments that are results of earlier calls: read, refused where no session can fill them, filled
+in each session anew."""
 
 from typing import Any
 
@@ -124,7 +125,8 @@ async def test_twice_the_same_call_means_the_latest(jail: Sandbox) -> None:
 async def test_the_program_is_told_neither_labels_nor_uses(jail: Sandbox) -> None:
     source = AGENCY.files["program.py"].replace(
         '        key = new_id("lease")',
-        "        import gc\n        found = [one for one in gc.get_objects() if isinstance(one, dict) and 'uses' in one]\n"
+        "        import gc\n        found = [one for one in gc.get_objects() if isinstance(one, "
+        "dict) and 'uses' in one]\n"
         "        if any(isinstance(one['uses'], list) and one['uses'] for one in found):\n"
         "            raise Rejection('told', 'It was told.')\n        key = new_id(\"lease\")",
     )

@@ -1,4 +1,5 @@
-"""Environments whose state is a database: a `schema.sql` beside the program, and a `Db` in its constructor."""
+"""Environments whose state is a database: a `schema.sql` beside the program, and a `Db` in its
+constructor."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""The vendored jail: outside the checkout, with nothing installed, the same layers, the same answers, and no process left."""
+"""The vendored jail: outside the checkout, with nothing installed, the same layers, the same
+answers, and no process left."""
 
 import json
 import os
@@ -107,7 +108,8 @@ def test_without_kernel_layers_it_refuses_until_it_is_told(tmp_path: Path) -> No
 
 
 async def test_the_layers_hold_in_it(tmp_path: Path) -> None:
-    reader = make_program("class Reader:\n    def __init__(self, state): pass\n    def read(self): return open('/etc/passwd').read()\n",
+    reader = make_program("class Reader:\n    def __init__(self, state): pass\n    def read(self): return "
+"open('/etc/passwd').read()\n",
                           "Reader", "read")  # fmt: skip
     with open_vendored(tmp_path / "out") as vendored:
         _, seen = await vendored.play(reader, [RESET, invoke("read")])
@@ -123,7 +125,8 @@ def test_it_ends_with_its_consumer(tmp_path: Path) -> None:
     text = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'out')!r}); import jail\n"
         "environment = jail.Environment(); session = environment.session()\n"
-        "session.reset({'initial_state': {'items': {}}, 'clock': '2026-03-01T09:00:00Z', 'seed': 1})\n"
+        "session.reset({'initial_state': {'items': {}}, 'clock': '2026-03-01T09:00:00Z', 'seed': "
+        "1})\n"
         "print('up', flush=True); session.call('hang_deaf', {})"
     )
     consumer = subprocess.Popen([sys.executable, "-I", "-S", "-c", text], stdout=subprocess.PIPE)

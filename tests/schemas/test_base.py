@@ -20,7 +20,8 @@ _SEED = Seed(
 def test_id_is_stable_across_processes_and_hash_seeds() -> None:
     code = (
         "from schemas.seed import Brief, Seed;"
-        "print(Seed(recipe='envscaler', brief=Brief(theme='clinic', text='A clinic. Ümlaut.', number=1), licence='CC0-1.0').id)"
+        "print(Seed(recipe='envscaler', brief=Brief(theme='clinic', text='A clinic. Ümlaut.', "
+        "number=1), licence='CC0-1.0').id)"
     )
     ids = {
         subprocess.run(

@@ -1,4 +1,5 @@
-"""Tables with a header: read as rows by key, refused where a row does not fit, and never mistaken for records."""
+"""Tables with a header: read as rows by key, refused where a row does not fit, and never mistaken
+for records."""
 
 from typing import Any
 

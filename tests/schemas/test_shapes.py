@@ -23,7 +23,8 @@ def spell(shape: Shape) -> list[str]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_changed_record_has_a_new_version(table: str) -> None:
-    """When this fails on purpose: raise schema_version, add PAST and UPGRADES, then renew shapes.json with ids.json."""
+    """When this fails on purpose: raise schema_version, add PAST and UPGRADES, then renew
+    shapes.json with ids.json."""
     known = json.loads(_KNOWN.read_text())[table]
     record = TABLES[table]
     assert {"version": version_of(record), "columns": spell(shape_of(record))} == known

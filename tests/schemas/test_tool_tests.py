@@ -1,4 +1,5 @@
-"""Tests under their tools and calls as lists: read, written, named, and refused in words that name the test."""
+"""Tests under their tools and calls as lists: read, written, named, and refused in words that name
+the test."""
 
 from typing import Any
 

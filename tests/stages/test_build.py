@@ -1,4 +1,5 @@
-"""Environments built: a failing program is sent back, and so are tests that are at fault themselves."""
+"""Environments built: a failing program is sent back, and so are tests that are at fault
+themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,5 @@
-"""Themes judged against each other: what they share orders them, and leaves none out while more are wanted."""
+"""Themes judged against each other: what they share orders them, and leaves none out while more are
+wanted."""
 
 import json
 import random
@@ -205,7 +206,8 @@ NIGHT, REPEATED = 10, 2
 
 
 def repeat(theme: str, text: str, chance: random.Random) -> tuple[str, str]:
-    """A theme named again: under its name, with its words in another order, with another word, or with another name for the same place."""
+    """A theme named again: under its name, with its words in another order, with another word, or
+    with another name for the same place."""
     words = theme.split("_")
     other = chance.choice(
         (theme, "_".join(reversed(words)), "_".join([*words[:-1], "office"]), f"{theme}_records")
@@ -215,7 +217,8 @@ def repeat(theme: str, text: str, chance: random.Random) -> tuple[str, str]:
 
 @pytest.mark.soak(area="mechanisms")
 def test_an_author_that_repeats_what_it_was_told_is_left_out_for_the_others() -> None:
-    """A night wants as many themes as are new; earlier nights used a third of all, and their names were told."""
+    """A night wants as many themes as are new; earlier nights used a third of all, and their names
+    were told."""
     chance, known = random.Random(24), read_themes()
     nights = count(4, 30)
     repeated = caught = refused = 0

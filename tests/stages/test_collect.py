@@ -1,4 +1,5 @@
-"""Filter and collect: which attempts are made, which are kept, and which are told apart as pairs."""
+"""Filter and collect: which attempts are made, which are kept, and which are told apart as
+pairs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -275,7 +276,8 @@ async def test_a_judge_who_reads_both_texts_decides_whether_a_suspected_task_is_
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before any probe is paid for. The finding is F3's; what the judge says is what the readings come to."""
+    """Before any probe is paid for. The finding is F3's; what the judge says is what the readings
+    come to."""
     asked: list[str] = []
 
     async def judge(found: Sequence[Finding], *_: object) -> list[Finding]:

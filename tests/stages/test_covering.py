@@ -1,4 +1,5 @@
-"""Rules that no stored test breaks: the missing call is made. What is accepted goes back to the author once a judge confirms it."""
+"""Rules that no stored test breaks: the missing call is made. What is accepted goes back to the
+author once a judge confirms it."""
 
 import json
 from typing import Any, cast

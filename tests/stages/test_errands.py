@@ -1,4 +1,5 @@
-"""Errand plans in a run: each block is planned once, whoever asks first; the same plan is found again; a left line is sent back."""
+"""Errand plans in a run: each block is planned once, whoever asks first; the same plan is found
+again; a left line is sent back."""
 
 import asyncio
 from collections import Counter
@@ -206,7 +207,8 @@ def list_plans(settings: Settings, run: str = "r1") -> list[ModelCall]:
 
 
 class Dying:
-    """The offline author, out of reach after its first plan: a process that ends between the plan and the scenarios."""
+    """The offline author, out of reach after its first plan: a process that ends between the plan
+    and the scenarios."""
 
     def __init__(self) -> None:
         self.asked = Counter[str]()
@@ -284,7 +286,8 @@ def test_a_recording_plays_the_plan_back(planned: Settings) -> None:
 
 
 def test_an_estimate_foresees_a_plan_for_each_block(planned: Settings) -> None:
-    """As many as a finished run took, and with nothing known but its environments, one for each eight scenarios."""
+    """As many as a finished run took, and with nothing known but its environments, one for each
+    eight scenarios."""
     note(Lake(planned.lake), "r1", "finished", [])
     config = RunConfig(environments=3, scenarios=10, seed=5, mistakes=0.0)
 

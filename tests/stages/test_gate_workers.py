@@ -1,4 +1,5 @@
-"""Keepers: subjects held against the gates in other processes end as they do in this one, and nobody outlives the walk."""
+"""Keepers: subjects held against the gates in other processes end as they do in this one, and
+nobody outlives the walk."""
 
 import asyncio
 import json

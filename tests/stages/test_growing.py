@@ -1,4 +1,5 @@
-"""Worlds grow around a path: what an author adds is held to the state, the path and the call, and what ignores that is refused."""
+"""Worlds grow around a path: what an author adds is held to the state, the path and the call, and
+what ignores that is refused."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

@@ -1,4 +1,5 @@
-"""Themes mined from a corpus: texts read, judged and scored, and of all themes some chosen, each loss with its reason."""
+"""Themes mined from a corpus: texts read, judged and scored, and of all themes some chosen, each
+loss with its reason."""
 
 import json
 from pathlib import Path

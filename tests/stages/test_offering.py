@@ -1,4 +1,5 @@
-"""Chains offered as contracts: an author that leaves one is caught, one that keeps it never; what is infeasible leads to another chain."""
+"""Chains offered as contracts: an author that leaves one is caught, one that keeps it never; what
+is infeasible leads to another chain."""
 
 import random
 from collections.abc import Callable
@@ -44,7 +45,8 @@ Answer = Callable[[OfferedChain | None], dict[str, Any]]
 
 
 def keep_to(offered: OfferedChain | None) -> dict[str, Any]:
-    """An author that carries the chain out as it was carried out, and names what the path makes by its result."""
+    """An author that carries the chain out as it was carried out, and names what the path makes by
+    its result."""
     if offered is None:
         return {"oracle": [Call(name="close_order", arguments={"order_id": "ord_77aa01c2"})]}
     calls = {call.name: (number, call) for number, call in enumerate(offered.calls, 1)}
@@ -313,7 +315,8 @@ async def test_a_chain_that_uses_what_it_makes_is_offered_where_results_may_be_u
 
 
 def leave_chain(drawn: RehearsedChain, chance: random.Random) -> list[Call]:
-    """The path without a step of the chain, with a step before the one that it rests on, or with a value that comes from elsewhere."""
+    """The path without a step of the chain, with a step before the one that it rests on, or with a
+    value that comes from elsewhere."""
     kind, flows = chance.choice(("left_out", "swapped", "elsewhere")), list_flows(drawn.chain)
     called = list(zip(drawn.steps, drawn.calls, strict=True))
     if kind == "swapped" and flows:

@@ -1,4 +1,5 @@
-"""A verifier may pay for parts outside where nobody is paid who has not read the request, and where that was measured."""
+"""A verifier may pay for parts outside where nobody is paid who has not read the request, and where
+that was measured."""
 
 import json
 from typing import Any

@@ -1,4 +1,5 @@
-"""Scenarios posed and built: the mix of polarities, drafts whose words hold what they must, verifiers measured before they are kept."""
+"""Scenarios posed and built: the mix of polarities, drafts whose words hold what they must,
+verifiers measured before they are kept."""
 
 from collections import Counter
 from dataclasses import dataclass

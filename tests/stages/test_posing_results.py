@@ -1,4 +1,5 @@
-"""Paths that use results, from an author's reply to a scenario that its gates keep; and authors that write an id down instead."""
+"""Paths that use results, from an author's reply to a scenario that its gates keep; and authors
+that write an id down instead."""
 
 from itertools import product
 from pathlib import Path
@@ -34,7 +35,8 @@ from tests.stages.test_posing import Nobody, Script, make_mill
 AGENCY = make_agency()
 REQUEST = "Offer the flat in Oak Lane to Ben Hale and sign the lease with him for 12 months."
 LONGER = (
-    "Offer the flat in Oak Lane to Ben Hale and to Cora Lind, sign with Ben Hale for 12 months and with Cora Lind for 6 months, and bind "
+    "Offer the flat in Oak Lane to Ben Hale and to Cora Lind, sign with Ben Hale for 12 months "
+    "and with Cora Lind for 6 months, and bind "
     "both leases in one binder, with his as the first lease on the label."
 )
 

@@ -1,4 +1,5 @@
-"""Promises of tools, held against programs: what the plan requires and ensures, and programs that leave it out."""
+"""Promises of tools, held against programs: what the plan requires and ensures, and programs that
+leave it out."""
 
 import random
 import re

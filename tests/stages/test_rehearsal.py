@@ -1,4 +1,5 @@
-"""Gates inside the repair loop: what they find goes back to the author, what held is known to verify, and weaker repairs are refused."""
+"""Gates inside the repair loop: what they find goes back to the author, what held is known to
+verify, and weaker repairs are refused."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -131,7 +132,8 @@ async def blame_telling(posed: ScenarioCase, _: GateContext) -> Finding:
 
 
 async def pose_telling(sandbox: Sandbox) -> tuple[Poser, Draft, set[str]]:
-    """A scenario that names a tool, then one that does not: what was asked, what was drafted, which gates sent back."""
+    """A scenario that names a tool, then one that does not: what was asked, what was drafted, which
+    gates sent back."""
     right = ScenarioReply.model_validate(ANSWER)
     poser = Poser([right.model_copy(update={"request": TELLING}), right])
     result = await generate_draft(

@@ -1,4 +1,5 @@
-"""Review: the queue, judgements that count, locks that hold, and what a sample says about a bundle."""
+"""Review: the queue, judgements that count, locks that hold, and what a sample says about a
+bundle."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Splits: whole domains, the same in every run, and no cluster of like environments in two of them."""
+"""Splits: whole domains, the same in every run, and no cluster of like environments in two of
+them."""
 
 from collections import Counter
 

@@ -1,4 +1,5 @@
-"""Verify of scenarios: what a gate found stays in the ledger when the model that plays the user is asked, too."""
+"""Verify of scenarios: what a gate found stays in the ledger when the model that plays the user is
+asked, too."""
 
 from dataclasses import replace
 from typing import Any, cast

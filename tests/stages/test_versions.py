@@ -1,4 +1,5 @@
-"""Rewards that verifiers of several versions gave are written by no exporter; everything else leaves."""
+"""Rewards that verifiers of several versions gave are written by no exporter; everything else
+leaves."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""Derived look-ups that nobody needs: the verifier leaves them out, and no author is asked to mend what no author wrote."""
+"""Derived look-ups that nobody needs: the verifier leaves them out, and no author is asked to mend
+what no author wrote."""
 
 from collections.abc import Sequence
 from typing import Any, cast

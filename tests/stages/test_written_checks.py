@@ -1,4 +1,5 @@
-"""Checklists that the author writes: heard before they are taken, sent back with what failed, measured as derived ones are."""
+"""Checklists that the author writes: heard before they are taken, sent back with what failed,
+measured as derived ones are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -52,7 +53,8 @@ BAD: dict[str, tuple[str, str]] = {
     "always true": ("def check(initial, final):\n    return True\n", "none asks for anything"),
     "never true": ("def check(initial, final):\n    return False\n", "as you were shown it"),
     "true by chance": (
-        "def check(initial, final):\n    return final != initial and sorted(final['loans']) == %r\n",
+        "def check(initial, final):\n    return final != initial and sorted(final['loans']) == "
+        "%r\n",
         "on another day",
     ),
 }

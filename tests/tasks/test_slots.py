@@ -1,4 +1,5 @@
-"""A server that is too busy to hand out a task's slot is asked again; what fails otherwise is not."""
+"""A server that is too busy to hand out a task's slot is asked again; what fails otherwise is
+not."""
 
 import logging
 from types import SimpleNamespace

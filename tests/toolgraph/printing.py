@@ -1,4 +1,5 @@
-"""A graph, its domains and chains through it as one short text, to be compared between processes."""
+"""A graph, its domains and chains through it as one short text, to be compared between
+processes."""
 
 from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.graph import ToolGraph

@@ -1,4 +1,5 @@
-"""A chain with a list argument, a pick, a loop over a bare list and nested objects means one thing to all that read it."""
+"""A chain with a list argument, a pick, a loop over a bare list and nested objects means one thing
+to all that read it."""
 
 from typing import Any
 
@@ -188,7 +189,8 @@ async def test_what_is_offered_was_carried_out_and_the_rest_is_counted(jail: San
 
 
 async def test_a_chain_with_a_change_that_leaves_no_mark_is_not_offered(jail: Sandbox) -> None:
-    """Packing is accepted and changes nothing: no request asks for it. Without the fault such a chain is offered."""
+    """Packing is accepted and changes nothing: no request asks for it. Without the fault such a
+    chain is offered."""
     idle = PLACE.model_copy(
         update={
             "files": {

@@ -1,4 +1,5 @@
-"""Chains carried out in the jail: values flow from what was seen, and an expansion is kept only when it is needed and breaks nothing."""
+"""Chains carried out in the jail: values flow from what was seen, and an expansion is kept only
+when it is needed and breaks nothing."""
 
 from collections.abc import Sequence
 from dataclasses import replace

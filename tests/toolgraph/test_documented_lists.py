@@ -1,4 +1,5 @@
-"""A list that a document's tool takes survives: in the outline, for the author of the program, and in the chains that are offered."""
+"""A list that a document's tool takes survives: in the outline, for the author of the program, and
+in the chains that are offered."""
 
 from typing import Any
 

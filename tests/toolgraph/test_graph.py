@@ -1,4 +1,5 @@
-"""Graphs: what each kind of evidence finds, what is refused whatever it says, and what nobody can supply."""
+"""Graphs: what each kind of evidence finds, what is refused whatever it says, and what nobody can
+supply."""
 
 import json
 import os

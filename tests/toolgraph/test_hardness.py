@@ -1,4 +1,5 @@
-"""What a path takes to find: a child of each lever takes more than its parent, and a copy or a row of repeats takes no more."""
+"""What a path takes to find: a child of each lever takes more than its parent, and a copy or a row
+of repeats takes no more."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -234,7 +235,8 @@ def _repeat(count: int, rows: int) -> PathHardness:
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("count", [1, 2, 10])
 def test_the_same_again_for_others_takes_no_more(count: int, rows: int) -> None:
-    """Where the words name each record, and where each record has to be picked as the parent's has."""
+    """Where the words name each record, and where each record has to be picked as the parent's
+    has."""
     assert list_without_near(_repeat(count, rows), _repeat(1, rows)) == []
     assert list_without_near(_repeat(count, 1), PARENT) == []
 

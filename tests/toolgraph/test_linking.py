@@ -25,7 +25,8 @@ def test_each_link_is_told_once() -> None:
         "list_orders (each of `[].id`) → close_order.order_id"
     )
     assert describe_links(Chain(sampler="x", nodes=[FIND, PICK, MADE, USED])) == (
-        "find_customers (one of `[].id`) → create_parcel.customer_id; create_parcel (`id`) → fill_parcel.parcel_id"
+        "find_customers (one of `[].id`) → create_parcel.customer_id; create_parcel (`id`) → "
+        "fill_parcel.parcel_id"
     )
     assert describe_links(Chain(sampler="x", nodes=[FIND])) == ""
 
@@ -49,7 +50,8 @@ def test_what_is_worked_out_and_what_only_some_items_get() -> None:
         ],
     )
     assert describe_links(chain) == (
-        "find_customers (some of `[].id`) → close_order.order_id; total of find_customers (all of `[].due`) → pay.amount"
+        "find_customers (some of `[].id`) → close_order.order_id; total of find_customers (all of "
+        "`[].due`) → pay.amount"
     )
 
 

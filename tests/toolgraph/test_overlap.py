@@ -1,4 +1,5 @@
-"""A path compared with a sampled chain: what contains it passes, and each thing that is left out is named with its place."""
+"""A path compared with a sampled chain: what contains it passes, and each thing that is left out is
+named with its place."""
 
 from typing import Any
 

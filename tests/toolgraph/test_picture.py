@@ -1,4 +1,5 @@
-"""A chain is drawn: every node once, an edge for each value, and what stands inside a loop or a branch."""
+"""A chain is drawn: every node once, an edge for each value, and what stands inside a loop or a
+branch."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""What a chain carries when it is carried out: a value that is empty in a new record is nothing to go on with."""
+"""What a chain carries when it is carried out: a value that is empty in a new record is nothing to
+go on with."""
 
 from typing import Any
 

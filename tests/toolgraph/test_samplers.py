@@ -47,7 +47,8 @@ def test_every_sampler_makes_chains_that_hold(graph: ToolGraph, name: str) -> No
 @pytest.mark.soak(area="sql")
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_chain_with_a_piece_missing_is_refused(graph: ToolGraph, name: str) -> None:
-    """Every thought, and every step that another one outside of it rests on, taken out of every chain."""
+    """Every thought, and every step that another one outside of it rests on, taken out of every
+    chain."""
     for chain in sample_chains(graph, SAMPLERS[name], COUNT).chains:
         walked = list(walk_nodes(chain.nodes))
         relied = {id for one in walked for id in list_references(one.node) if id not in one.around}

@@ -76,7 +76,8 @@ def describe(name: str, *ids: str, reads: tuple[str, ...] = ()) -> Tool:
 
 
 async def test_an_id_under_another_name_is_known_by_columns_or_by_the_only_table() -> None:
-    """Of a reviewer who stands in `staff`; of the account that another one pays to. Between two tables nobody knows."""
+    """Of a reviewer who stands in `staff`; of the account that another one pays to. Between two
+    tables nobody knows."""
     staff = Table(name="staff", key=["id"], columns=[Column(name="id"), Column(name="name")])
     tasks = Table(
         name="tasks",

@@ -1,4 +1,5 @@
-"""Which gates catch which fault, and what honest work they let pass: `python -m tests.trust.confusion [COUNT] [SEED] [KINDS]`.
+"""Which gates catch which fault, and what honest work they let pass: `python -m
+tests.trust.confusion [COUNT] [SEED] [KINDS]`.
 
 offline author ──clean──► environments' gates ──► kept?
                ──fault──► witness? ──► build ──► every gate ──► caught by, and why
@@ -262,7 +263,8 @@ def spell_row(row: Row) -> str:
 
 
 async def main(count: int, seed: int, kinds: Sequence[str]) -> None:
-    """What is seen as soon as it is seen, on stderr; then the table, and one example of each outcome."""
+    """What is seen as soon as it is seen, on stderr; then the table, and one example of each
+    outcome."""
     rows: dict[str, Row] = {}
     async for kind, where, drops in follow_environments(count, seed, kinds):
         add(rows, kind, where, drops)

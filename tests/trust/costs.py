@@ -1,4 +1,5 @@
-"""What the gates of an environment, and those of a scenario, cost in processor time, here and in the jail together.
+"""What the gates of an environment, and those of a scenario, cost in processor time, here and in
+the jail together.
 
 python -m tests.trust.costs
 """
@@ -23,7 +24,8 @@ THEMES = ("hotel_booking", "tool_lending", "dental_laboratory")
 
 
 def measure_environment_gates() -> tuple[float, float]:
-    """Medians over environments of twenty tools, in ms: all gates that want no model, and of that, what the jail took."""
+    """Medians over environments of twenty tools, in ms: all gates that want no model, and of that,
+    what the jail took."""
     return asyncio.run(_measure())
 
 
@@ -38,7 +40,8 @@ async def _measure() -> tuple[float, float]:
 
 
 def measure_scenario_gates() -> tuple[float, float]:
-    """Means over clean scenarios of every polarity, in ms: all gates but the search, and of that, what the jail took."""
+    """Means over clean scenarios of every polarity, in ms: all gates but the search, and of that,
+    what the jail took."""
     return asyncio.run(_measure_scenarios())
 
 

@@ -1,4 +1,5 @@
-"""Which answers name a planted fault rightly: a literal table, beside this file, with a sentence of why for each kind."""
+"""Which answers name a planted fault rightly: a literal table, beside this file, with a sentence of
+why for each kind."""
 
 import tomllib
 from functools import cache

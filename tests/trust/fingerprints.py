@@ -1,4 +1,5 @@
-"""Fingerprints of what makes and judges a candidate: an outcome of other code is none; one that other gates only could change stays."""
+"""Fingerprints of what makes and judges a candidate: an outcome of other code is none; one that
+other gates only could change stays."""
 
 import hashlib
 from functools import cache
@@ -41,7 +42,8 @@ _UNUSED: dict[Part, tuple[str, ...]] = {
     "scenarios": (),
     "tables": (),
 }
-"""Reached only through what the author says of scenarios: no program and no stored test has a fact to be told."""
+"""Reached only through what the author says of scenarios: no program and no stored test has a fact
+to be told."""
 _ORDER = ("tests.trust.jobs", "envmill.gates")
 """Who asks whom, and in which order: their own text alone, since they know every gate."""
 
@@ -59,7 +61,8 @@ def take_fingerprint(part: Part) -> str:
 
 
 def _reach(part: Part) -> set[str]:
-    """Modules of ours that its roots import, and they themselves. A package's own text counts where something is taken from it."""
+    """Modules of ours that its roots import, and they themselves. A package's own text counts where
+    something is taken from it."""
     imports, found, ahead = _read(), set[str](), set(ROOTS[part])
     while ahead:
         found |= ahead

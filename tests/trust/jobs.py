@@ -1,4 +1,5 @@
-"""One job of the confusion table: a candidate is made, put to its gates, and attacked from outside where it is kept.
+"""One job of the confusion table: a candidate is made, put to its gates, and attacked from outside
+where it is kept.
 
 place ──make──► candidate ──gates, up to the first drop──► named rightly? ──no──► the other gates ──► Outcome
                                                      └─ kept, clean ──► outsiders, domain truth ──┘
@@ -36,11 +37,14 @@ SCENARIO_PROMPTS = ("scenario", "chain", "topology", "dag", "checks")
 TRIES = 3
 """Attempts at a job that ends in an outage."""
 SEARCHED = 10
-"""Of so many clean scenarios one is put to the search attacker, which costs as much as everything else together."""
+"""Of so many clean scenarios one is put to the search attacker, which costs as much as everything
+else together."""
 READERS = ("forgotten_effect", "overwritten_total", "applied_twice", "off_by_one")
-"""Faults in what a change amounts to, and on which side its limits lie: nothing but the rules says that, and W4 is who reads them."""
+"""Faults in what a change amounts to, and on which side its limits lie: nothing but the rules says
+that, and W4 is who reads them."""
 TABLED_READERS = (*READERS, "misspelt_attribute", "forgotten_filter")
-"""The same over tables, where a value under a wrong name never gets to its table, and a limit may count rows that it should not."""
+"""The same over tables, where a value under a wrong name never gets to its table, and a limit may
+count rows that it should not."""
 CORRECTED = ("undeclared_read",)
 """Faults in what is derived: a gate notes what it saw instead, and the item stays."""
 ASKING = ("W4",)
@@ -54,9 +58,11 @@ class Job:
     """What to make, and where."""
 
     prompt: str
-    """`program` and `tests` for environments, `scenario` and `checks` for scenarios: which reply is spoilt."""
+    """`program` and `tests` for environments, `scenario` and `checks` for scenarios: which reply is
+    spoilt."""
     kind: str
-    """Planted fault; `clean`, `reviewed`, a polarity or `checks` for honest work; `mutant` for an operator on the code."""
+    """Planted fault; `clean`, `reviewed`, a polarity or `checks` for honest work; `mutant` for an
+    operator on the code."""
     theme: str
     number: int
     place: int = 0
@@ -122,14 +128,16 @@ class Outcome(Contract):
     outage: str = ""
     """What could not be decided, after all tries: it counts for nothing, and is told."""
     drops: tuple[tuple[str, str, str], ...] = ()
-    """Gate, reason and detail of what was reported, the first first: suspicions too, which drop nothing without a judge."""
+    """Gate, reason and detail of what was reported, the first first: suspicions too, which drop
+    nothing without a judge."""
 
     corrected: tuple[tuple[str, str, str], ...] = ()
     """The same of what a gate corrected: derived metadata that was incomplete."""
 
     @property
     def is_reported(self) -> bool:
-        """Whether some step or gate says so: it drops it, suspects it, or corrects it where nothing but derived metadata is wrong."""
+        """Whether some step or gate says so: it drops it, suspects it, or corrects it where nothing
+        but derived metadata is wrong."""
         return bool(self.drops) or (self.kind in CORRECTED and bool(self.corrected))
 
     @property
@@ -141,7 +149,8 @@ class Outcome(Contract):
         )
 
     confirmed: int = 0
-    """Suspicions among them that the embedded judge confirms: a count that shows the plumbing, and nothing of a real judge."""
+    """Suspicions among them that the embedded judge confirms: a count that shows the plumbing, and
+    nothing of a real judge."""
 
     @property
     def is_ruled(self) -> bool:
@@ -300,7 +309,8 @@ async def _judge_scenario(
 
 
 async def _measure_truth(posed: ScenarioCase, means: GateContext) -> dict[str, tuple[int, int]]:
-    """Ends by what the domain's truth says of them, where it says anything, with the verifier's errors."""
+    """Ends by what the domain's truth says of them, where it says anything, with the verifier's
+    errors."""
     truth = find_truth(posed.scenario, posed.environment, means.seed)
     if isinstance(truth, str) or any(
         check.op == "generated" for check in posed.scenario.verifier.goals

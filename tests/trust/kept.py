@@ -1,4 +1,5 @@
-"""What was kept, attacked from outside: two policies no gate uses, and the gates' own attackers with seeds they never had."""
+"""What was kept, attacked from outside: two policies no gate uses, and the gates' own attackers
+with seeds they never had."""
 
 import random
 from collections.abc import AsyncIterator, Iterator, Sequence

@@ -1,4 +1,5 @@
-"""Environments of the offline author, as the factory makes them of replies: clean, with a planted fault, or with a mutant of the code."""
+"""Environments of the offline author, as the factory makes them of replies: clean, with a planted
+fault, or with a mutant of the code."""
 
 import random
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""The page of the confusion table: what was kept, what was caught, and what it was called, each with its bound."""
+"""The page of the confusion table: what was kept, what was caught, and what it was called, each
+with its bound."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,14 +19,19 @@ FAULTY = (
 )
 """Prompts whose replies are spoilt, and what they bring forth."""
 COUNTED = (
-    "- **n** counts faults that are some: planted where there was a place, and shown by a witness run or by words. *Silent* ones show "
+    "- **n** counts faults that are some: planted where there was a place, and shown by a witness "
+    "run or by words. *Silent* ones show "
     "nowhere and count for nothing."
 )
 REPORTED = (
-    "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a gate may also only suspect it, which "
-    "drops nothing until a judge confirms it, or correct it where only derived metadata is wrong (undeclared_read), which drops nothing "
-    "at all. **embedded judge**: dropped, or suspected and confirmed by the offline author as judge, "
-    "which shows the plumbing alone; what a real judge confirms stands in [planted in real work](planted-in-real-work.md)."
+    "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a "
+    "gate may also only suspect it, which "
+    "drops nothing until a judge confirms it, or correct it where only derived metadata is wrong "
+    "(undeclared_read), which drops nothing "
+    "at all. **embedded judge**: dropped, or suspected and confirmed by the offline author as "
+    "judge, "
+    "which shows the plumbing alone; what a real judge confirms stands in [planted in real "
+    "work](planted-in-real-work.md)."
 )
 BOUNDED = "- **at least**: lower end of the exact one-sided 95 % interval (Clopper and Pearson)."
 """What the columns mean, on every page."""
@@ -53,22 +59,30 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
     )
     yield "# Confusion table\n"
     yield (
-        "Work of the offline author put to the gates: honest work must be kept, planted faults be caught and called by a right name. "
-        "This page is generated: `python -m tests.trust.table` (two processes; cut off, it goes on where it stopped).\n"
+        "Work of the offline author put to the gates: honest work must be kept, planted faults be "
+        "caught and called by a right name. "
+        "This page is generated: `python -m tests.trust.table` (two processes; cut off, it goes "
+        "on where it stopped).\n"
     )
     yield COUNTED
     yield (
         f"{REPORTED} *Caught* elsewhere on this page means reported. "
         "W4, which asks models, is asked where it says so, and here the offline author "
-        f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest scenarios."
+        f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest "
+        "scenarios."
     )
     yield (
-        "- **named**: the first drop, in the order of production, is a right name: an answer that `tests/trust/expected.toml` lists "
-        "for the kind, with a sentence of why. **by any**: where it is none, the other gates were asked as well, as `envmill audit` "
+        "- **named**: the first drop, in the order of production, is a right name: an answer that "
+        "`tests/trust/expected.toml` lists "
+        "for the kind, with a sentence of why. **by any**: where it is none, the other gates were "
+        "asked as well, as `envmill audit` "
         "does, and their answers count for what is promised."
     )
     yield f"{BOUNDED}\n"
-    yield f"{len(outcomes)} candidates; {again} were tried again after an outage, {outages} ended in one and count for nothing.\n"
+    yield (
+        f"{len(outcomes)} candidates; {again} were tried again after an outage, {outages} ended "
+        "in one and count for nothing.\n"
+    )
 
 
 def write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -81,7 +95,10 @@ def write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
     ]
     for what, prompt, kind in [*whats, ("scenarios with written checks", "checks", "checks")]:
         found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
-        yield f"| {what} | {len(found)} | {share(sum(not one.drops for one in found), len(found))} | {name_drops(found)} |"
+        yield (
+            f"| {what} | {len(found)} | {share(sum(not one.drops for one in found), len(found))} "
+            f"| {name_drops(found)} |"
+        )
     yield ""
 
 
@@ -90,14 +107,19 @@ def write_outsiders(kept: Sequence[Outcome]) -> Iterator[str]:
     yield "Two policies that no gate uses, and the gates' attackers with seeds that no gate uses.\n"
     low, won = sum(one.best <= 0.25 for one in kept), [one for one in kept if one.won]
     attempts, searched = sum(one.attacks for one in kept), sum(one.searched for one in kept)
-    yield f"- {len(kept)} scenarios, {attempts} attempts; {searched} had passed the search attacker."
+    yield (
+        f"- {len(kept)} scenarios, {attempts} attempts; {searched} had passed the search attacker."
+    )
     yield f"- Doing nothing earned exactly 0 in {sum(one.nothing == 0 for one in kept)}."
     by = ", ".join(
         f"{name} {times}"
         for name, times in Counter(name for one in won for name in one.won).most_common()
     )
     yield f"- Passed in {len(won)}{f' ({by})' if by else ''}."
-    yield f"- Best reward at most 0.25 in {low} of {len(kept)}: {share(low, len(kept)).replace(' | ', ', at least ')}.\n"
+    yield (
+        f"- Best reward at most 0.25 in {low} of {len(kept)}: "
+        f"{share(low, len(kept)).replace(' | ', ', at least ')}.\n"
+    )
 
 
 def write_truth(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -105,15 +127,23 @@ def write_truth(outcomes: Sequence[Outcome]) -> Iterator[str]:
     wrong, accepted = (sum(one.wrong[place] for one in judged) for place in (0, 1))
     right, refused = (sum(one.right[place] for one in judged) for place in (0, 1))
     yield "## Verifiers against the domain's own truth\n"
-    yield f"Ends of {len(judged)} kept scenarios to achieve: those of attackers, mutants and detours. Pooled over scenarios.\n"
+    yield (
+        f"Ends of {len(judged)} kept scenarios to achieve: those of attackers, mutants and "
+        "detours. Pooled over scenarios.\n"
+    )
     yield "| | ends | errors | at most |\n|---|---|---|---|"
-    yield f"| ρ0, a wrong end accepted | {wrong} | {accepted} | {limit_share(accepted, wrong):.3%} |"
+    yield (
+        f"| ρ0, a wrong end accepted | {wrong} | {accepted} | {limit_share(accepted, wrong):.3%} |"
+    )
     yield f"| ρ1, a right end refused | {right} | {refused} | {limit_share(refused, right):.3%} |\n"
 
 
 def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield f"## Faults in {what}\n"
-    yield "| kind | n | silent | no judge | at least | embedded judge | reported | at least | named | at least | by any | first drops |"
+    yield (
+        "| kind | n | silent | no judge | at least | embedded judge | reported | at least | "
+        "named | at least | by any | first drops |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|---|---|---|"
     every: list[Outcome] = []
     for kind in KINDS[prompt]:
@@ -138,12 +168,18 @@ def _spell_row(outcomes: Sequence[Outcome]) -> str:
 def spell_caught(made: Sequence[Outcome]) -> str:
     """Shares dropped without a judge, dropped with the embedded one, and reported: five cells."""
     ruled = share(sum(one.is_ruled for one in made), len(made)).partition(" | ")[0]
-    return f"{share(sum(one.is_proved for one in made), len(made))} | {ruled} | {share(sum(one.is_reported for one in made), len(made))}"
+    return (
+        f"{share(sum(one.is_proved for one in made), len(made))} | {ruled} | "
+        f"{share(sum(one.is_reported for one in made), len(made))}"
+    )
 
 
 def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "## Operators on the syntax tree\n"
-    yield "Mutants of the code, whatever they amount to: most of them break no rule that anybody wrote down.\n"
+    yield (
+        "Mutants of the code, whatever they amount to: most of them break no rule that anybody "
+        "wrote down.\n"
+    )
     yield "| operator | n | silent | caught | at least | first drops |\n|---|---|---|---|---|---|"
     found = [
         one for one in outcomes if one.prompt == MUTANT and not one.outage and one.kind != MUTANT
@@ -152,7 +188,10 @@ def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
         of_kind = [one for one in found if operator in (one.kind, "")]
         made = [one for one in of_kind if one.made]
         caught = share(sum(bool(one.drops) for one in made), len(made))
-        yield f"| {operator or '*all*'} | {len(made)} | {len(of_kind) - len(made)} | {caught} | {name_drops(of_kind)} |"
+        yield (
+            f"| {operator or '*all*'} | {len(made)} | {len(of_kind) - len(made)} | {caught} | "
+            f"{name_drops(of_kind)} |"
+        )
 
 
 def _write_shortfalls(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -180,7 +219,10 @@ def _find_few(outcomes: Sequence[Outcome]) -> Iterator[str]:
         if counts[prompt, kind] < FAULTS
     ]
     if few:
-        yield f"Fewer than {FAULTS} faults were shown, so that the lower ends stay low: {', '.join(few)}."
+        yield (
+            f"Fewer than {FAULTS} faults were shown, so that the lower ends stay low: "
+            f"{', '.join(few)}."
+        )
 
 
 def _find_weak(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -197,10 +239,15 @@ def _find_weak(outcomes: Sequence[Outcome]) -> Iterator[str]:
                 ("rightly named", sum(one.is_named_later for one in found)),
             ):
                 if hits < CAUGHT * len(found):
-                    yield f"{kind} ({prompt}): {hits} of {len(found)} {what}, {CAUGHT:.0%} promised."
+                    yield (
+                        f"{kind} ({prompt}): {hits} of {len(found)} {what}, {CAUGHT:.0%} promised."
+                    )
     mutants = [one for one in outcomes if one.prompt == MUTANT]
     if (caught := sum(bool(one.drops) for one in mutants)) < MUTANTS_CAUGHT * len(mutants):
-        yield f"Operators on the syntax tree: {caught} of {len(mutants)} caught, {MUTANTS_CAUGHT:.0%} promised."
+        yield (
+            f"Operators on the syntax tree: {caught} of {len(mutants)} caught, "
+            f"{MUTANTS_CAUGHT:.0%} promised."
+        )
 
 
 def share(hits: int, tried: int) -> str:

@@ -1,4 +1,5 @@
-"""Scenarios of the offline author, generated and built as the line does it: clean or with one planted fault.
+"""Scenarios of the offline author, generated and built as the line does it: clean or with one
+planted fault.
 
 author ──reply──► generate_draft ──► build_scenario ──► Posed, or why it is none
 """
@@ -173,7 +174,8 @@ async def plant(spot: Spot, kind: str, sandbox: Sandbox) -> Scenario | str | Non
 
 
 async def plant_checks(spot: Spot, kind: str, sandbox: Sandbox) -> Scenario | str | None:
-    """The scenario judged by written checks alone, one of them spoilt; a kind of `` leaves them right."""
+    """The scenario judged by written checks alone, one of them spoilt; a kind of `` leaves them
+    right."""
     clean = await find_clean(spot, sandbox)
     if not isinstance(clean, Scenario):
         return None

@@ -1,4 +1,5 @@
-"""Who is asked where a gate wants opinions: the offline author, who knows each domain, as tester and checker."""
+"""Who is asked where a gate wants opinions: the offline author, who knows each domain, as tester
+and checker."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,5 @@
-"""The page of a recipe over tables: what was kept and caught of its work, by the same gates and bounds as for classes."""
+"""The page of a recipe over tables: what was kept and caught of its work, by the same gates and
+bounds as for classes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -40,10 +41,13 @@ def write_recipe_page(
     counted = [one for one in outcomes if one.made and not one.outage]
     yield f"# Confusion table of recipe {recipe}\n"
     yield (
-        "Work of the offline author, made by the recipe's own functions and put to the gates: honest work must be kept, planted "
-        f"faults be caught. This page is generated: `python -m tests.trust.table data/trust/{recipe} recipe={recipe}`. "
+        "Work of the offline author, made by the recipe's own functions and put to the gates: "
+        "honest work must be kept, planted "
+        "faults be caught. This page is generated: `python -m tests.trust.table "
+        f"data/trust/{recipe} recipe={recipe}`. "
         "A planted fault is never mended, so that it is the checks and "
-        f"gates alone that meet it. W4 reads for {', '.join(TABLED_READERS)}. How a fault is called is not judged here. What nobody could "
+        f"gates alone that meet it. W4 reads for {', '.join(TABLED_READERS)}. How a fault is "
+        "called is not judged here. What nobody could "
         "hold against anybody is not planted: "
         f"{', '.join(f'{kind} ({prompt})' for prompt, kind in sorted(UNTOLD) if prompt in LINES[recipe].prompts) or 'nothing'}.\n"
     )
@@ -68,7 +72,10 @@ def write_recipe_page(
 
 def _write_faults(recipe: RecipeName, prompt: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield f"## Faults in {_WHATS[prompt]}\n"
-    yield "| kind | n | silent | no judge | at least | embedded judge | reported | at least | first drops |"
+    yield (
+        "| kind | n | silent | no judge | at least | embedded judge | reported | at least | "
+        "first drops |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|"
     every: list[Outcome] = []
     for kind in (kind for asked, kind in list_kinds(recipe) if asked == prompt):
@@ -132,13 +139,22 @@ def _find_weak(
     )
     for (what, tried, wrong), most in zip(_list_errors(pooled), (0.001, 0.02), strict=True):
         if limit_share(wrong, tried) > most:
-            yield f"{what}: {wrong} errors in {tried} ends bound it by {limit_share(wrong, tried):.2%}, {most:.1%} promised."
+            yield (
+                f"{what}: {wrong} errors in {tried} ends bound it by "
+                f"{limit_share(wrong, tried):.2%}, {most:.1%} promised."
+            )
     kept = [one for one in outcomes if one.attacks]
     if won := [one.key for one in kept if one.won or one.nothing]:
-        yield f"Outsiders passed, or were paid for nothing, in {len(won)} of {len(kept)}: {', '.join(won[:5])}."
+        yield (
+            f"Outsiders passed, or were paid for nothing, in {len(won)} of {len(kept)}: "
+            f"{', '.join(won[:5])}."
+        )
 
 
 def _find_missed(what: str, found: Sequence[Outcome], promised: float) -> Iterator[str]:
     missed = [one.key for one in found if not one.is_reported]
     if len(missed) > (1 - promised) * len(found):
-        yield f"{what}: {len(found) - len(missed)} of {len(found)} caught, {promised:.0%} promised; missed: {', '.join(missed[:5])}."
+        yield (
+            f"{what}: {len(found) - len(missed)} of {len(found)} caught, {promised:.0%} "
+            f"promised; missed: {', '.join(missed[:5])}."
+        )

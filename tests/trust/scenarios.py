@@ -1,4 +1,5 @@
-"""Scenarios of the offline author put to their gates: clean ones must be kept, planted faults must be caught and named.
+"""Scenarios of the offline author put to their gates: clean ones must be kept, planted faults must
+be caught and named.
 
     python -m tests.trust.scenarios COUNT [KIND,KIND…] [every] [missed]
 
@@ -37,7 +38,8 @@ class Row:
     kind: str
     """Planted fault, or the polarity of clean work."""
     findings: dict[str, str]
-    """Gate → outcome, or reason code where it is not kept; a draft that is no scenario has `draft`."""
+    """Gate → outcome, or reason code where it is not kept; a draft that is no scenario has
+    `draft`."""
     detail: str = ""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     """Gate → seconds in this process."""
@@ -55,7 +57,8 @@ class Row:
 
 
 async def measure(spot: Spot, kind: str, sandbox: Sandbox, *, every: bool = False) -> Row | None:
-    """One scenario through its gates, all of them or up to the first drop; None where it has no place."""
+    """One scenario through its gates, all of them or up to the first drop; None where it has no
+    place."""
     clean = kind in ANYTHING
     posed = await pose_at(spot, "" if clean else kind, sandbox)
     if posed is None:

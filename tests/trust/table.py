@@ -6,7 +6,8 @@
 jobs ─┬─► process ─► lines of JSON ─┐
       └─► process ─► lines of JSON ─┴─► docs/audit/confusion.md, or confusion-RECIPE.md
 
-FOLDER (data/trust) keeps a line for every job that is done; a second call does the others, and those done by other code.
+FOLDER (data/trust) keeps a line for every job that is done; a second call does the others, and
+those done by other code.
 """
 
 import asyncio
@@ -110,7 +111,8 @@ def _is_wanted(kind: str, plan: Plan) -> bool:
 
 
 def _list_jobs(prompt: str, kind: str, most: int, plan: Plan) -> list[Job]:
-    """Themes in turn, all of them before any comes again, each time another variation; none twice."""
+    """Themes in turn, all of them before any comes again, each time another variation; none
+    twice."""
     dice, themes = random.Random(f"{prompt}/{kind}/{plan.seed}"), list_themes(plan.recipe)
     dice.shuffle(themes)
     scenarios = prompt in SCENARIO_PROMPTS

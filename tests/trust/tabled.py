@@ -1,4 +1,5 @@
-"""Candidates of recipes over tables: each made by its recipe's own functions, of an author who errs nowhere but in the planted fault.
+"""Candidates of recipes over tables: each made by its recipe's own functions, of an author who errs
+nowhere but in the planted fault.
 
 theme ──recipe──► plan ─► program, tests ──► Built        planted: the first reply that has a place for it, and every repair of it
 environment ──recipe, stage──► draft ─► scenario ──► Posed
@@ -81,7 +82,8 @@ LINES: dict[RecipeName, Line] = {
     "envfactory": Line(("state", "rows", "metadata"), "trials", "topology"),
     "autoforge": Line(("schema", "rows", "metadata"), "trials", "dag"),
 }
-"""Recipe → its line; the one for classes has a table of its own. What a sketch gets wrong is a rule, or planned anew."""
+"""Recipe → its line; the one for classes has a table of its own. What a sketch gets wrong is a
+rule, or planned anew."""
 UNTOLD = {("toolset", "changed_limit")}
 """What no gate can hold against anybody: a rule that is told otherwise is another rule."""
 
@@ -98,7 +100,8 @@ def list_kinds(recipe: RecipeName) -> list[tuple[str, str]]:
 
 @dataclass
 class Planted:
-    """An account that asks the offline author, and gets one fault, wherever it first has a place."""
+    """An account that asks the offline author, and gets one fault, wherever it first has a
+    place."""
 
     prompt: str = ""
     kind: str = ""
@@ -148,7 +151,8 @@ class Planted:
 
 
 def _chain(text: str, asked: Json, *, as_graph: bool) -> str:
-    """A scenario with a fault, told as a chain or as a graph; nothing where it cannot be told so."""
+    """A scenario with a fault, told as a chain or as a graph; nothing where it cannot be told
+    so."""
     domain = replace(compose_domain(Brief.model_validate(asked["brief"]), SEED), kind="sql")
     try:
         told = write_chain(ScenarioReply.model_validate_json(text), domain)
@@ -166,7 +170,8 @@ def list_themes(recipe: RecipeName) -> list[str]:
 
 @cache
 def _grow() -> Mapping[str, Seed]:
-    """Parts of which enough can be written. The partition needs a loop of its own, and is made once."""
+    """Parts of which enough can be written. The partition needs a loop of its own, and is made
+    once."""
     with ThreadPoolExecutor(1) as other:
         return other.submit(asyncio.run, _part_documents()).result()
 

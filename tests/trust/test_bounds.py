@@ -1,4 +1,5 @@
-"""Bounds of the offline author's scenarios: a derived verifier errs nowhere, others are found out by the domain's own truth."""
+"""Bounds of the offline author's scenarios: a derived verifier errs nowhere, others are found out
+by the domain's own truth."""
 
 import asyncio
 

@@ -1,4 +1,5 @@
-"""Environments at scale: honest work goes through every gate, planted faults do not; reduced in the suite, in full as a soak."""
+"""Environments at scale: honest work goes through every gate, planted faults do not; reduced in the
+suite, in full as a soak."""
 
 import asyncio
 import sys

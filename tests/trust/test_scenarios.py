@@ -1,4 +1,5 @@
-"""A scenario through its gates, and what an outsider earns where a part of its verifier is missing."""
+"""A scenario through its gates, and what an outsider earns where a part of its verifier is
+missing."""
 
 from envmill.gates.base import ScenarioCase
 from envmill.sandbox import Sandbox
@@ -8,7 +9,8 @@ from tests.trust.scenarios import measure
 
 
 async def test_a_refusal_is_told_from_a_recital(sandbox: Sandbox) -> None:
-    """Keys of records the reference path never met are rivals of the reason: without them, the recital passes."""
+    """Keys of records the reference path never met are rivals of the reason: without them, the
+    recital passes."""
     posed = await pose_at(Spot("crop_planning", 2, 1, "refuse"), "", sandbox)
     assert isinstance(posed, ScenarioCase)
     row = await measure(Spot("crop_planning", 2, 1, "refuse"), "refuse", sandbox)

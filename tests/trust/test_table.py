@@ -1,4 +1,5 @@
-"""The confusion table: honest work is kept and pays no outsider, planted faults are caught and rightly named; cut off, it goes on."""
+"""The confusion table: honest work is kept and pays no outsider, planted faults are caught and
+rightly named; cut off, it goes on."""
 
 import random
 import re
@@ -29,7 +30,8 @@ SURE = ("leaked_tool", "wrong_answer", "tell_in_the_request")
 
 @pytest.mark.soak(area="trust")
 async def test_the_table_at_full_count(tmp_path: Path, sandbox: Sandbox) -> None:
-    """Under `make test` two of a fault and of a polarity; in a soak all of it, kept in `data/trust`."""
+    """Under `make test` two of a fault and of a polarity; in a soak all of it, kept in
+    `data/trust`."""
     if count(0, 1):
         outcomes = run(ROOT / "data/trust")
     else:

@@ -1,4 +1,5 @@
-"""Recipes over tables at their own table: honest work stays, planted faults do not, and gates see what only SQL gets wrong."""
+"""Recipes over tables at their own table: honest work stays, planted faults do not, and gates see
+what only SQL gets wrong."""
 
 import asyncio
 import random
@@ -34,7 +35,8 @@ QUICK: tuple[RecipeName, ...] = ("awm", "scaleenv")
     "recipe", tuple(LINES) if count(0, 1) else [random.Random("/".join(SAMPLE)).choice(QUICK)]
 )
 async def test_the_table_of_a_recipe(recipe: RecipeName, tmp_path: Path, sandbox: Sandbox) -> None:
-    """Under `make test` two of a fault and of a polarity of one recipe, another with every commit; in a soak all, kept in `data/trust`."""
+    """Under `make test` two of a fault and of a polarity of one recipe, another with every commit;
+    in a soak all, kept in `data/trust`."""
     if count(0, 1):
         outcomes = await asyncio.to_thread(run, ROOT / "data/trust" / recipe, recipe=recipe)
     else:
@@ -65,7 +67,8 @@ async def test_the_table_of_a_recipe(recipe: RecipeName, tmp_path: Path, sandbox
     not count(0, 1), reason="under `make test` the recipe of the day alone: make soak AREA=trust"
 )
 def test_verifiers_over_tables_err_as_little_as_is_promised() -> None:
-    """Those of all recipes are derived alike: what bounds their errors is counted together, behind the tables of all."""
+    """Those of all recipes are derived alike: what bounds their errors is counted together, behind
+    the tables of all."""
     outcomes = [one for recipe in LINES for one in read_outcomes(ROOT / "data/trust" / recipe)]
     check_truth([one for one in outcomes if one.made and not one.outage])
 

@@ -1,4 +1,5 @@
-"""Whole verifiers: what each polarity has to prove, so that neither doing nothing nor the right words alone are paid."""
+"""Whole verifiers: what each polarity has to prove, so that neither doing nothing nor the right
+words alone are paid."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Verifiers with generated checks: heard in the judge zygote, paid like others, and an error when one says neither yes nor no."""
+"""Verifiers with generated checks: heard in the judge zygote, paid like others, and an error when
+one says neither yes nor no."""
 
 from collections.abc import AsyncGenerator
 from typing import Any

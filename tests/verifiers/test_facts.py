@@ -120,8 +120,10 @@ SERVED = "39512, 42077, 47708 and 52649"
         (fact("pattern", r"(?i)\b(paid)"), '{"reason": "It was paid already."}'),
         (fact("number", 5, rivals=[7]), "5, not 7"),
         (fact("text", "Ada", rivals=["Bo", "Cy", "Di"]), "It is Ada. Bo has asked for the room as well."),
-        (NORAD, f"4 of our 7 are served: {SERVED}.\n\nThese 3 have none in force: 41290, 45563 and 50021."),
-        (NORAD, f"None is in force for 41290, 45563 and 50021. The others ({SERVED}) can take the pass."),
+        (NORAD, f"4 of our 7 are served: {SERVED}.\n\nThese 3 have none in force: 41290, 45563 and "
+"50021."),
+        (NORAD, f"None is in force for 41290, 45563 and 50021. The others ({SERVED}) can take the "
+"pass."),
         (fact("number", 6, rivals=[8, 3]), "There are 6 outdated keys in all:\n- G1: 1\n- I1: 3 (I1-001, I1-002, I1-003)"),
         (fact("text", "away", rivals=["active", "Corin"]), "I could not: the book has her as away. If she is back, I set her to active."),
         (fact("text", "B-22", rivals=["C-31", "C-40"]), "2 are out:\n- A-11: Hugo\n- B-22: Stan\n\nOmar has C-31; I left it out."),

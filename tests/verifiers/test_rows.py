@@ -1,4 +1,5 @@
-"""Matching new rows with goals: the same as trying every assignment, and in few steps where rows are missing."""
+"""Matching new rows with goals: the same as trying every assignment, and in few steps where rows
+are missing."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +56,8 @@ def try_all(goals: Sequence[Check], added: Sequence[Change], final: Any) -> Mapp
 
 
 def draw(seed: int) -> tuple[list[Check], list[Change], dict[str, Any]]:
-    """Two collections, of which one refers to the other, with rows alike, missing, surplus and mixed up; and places that name rows."""
+    """Two collections, of which one refers to the other, with rows alike, missing, surplus and
+    mixed up; and places that name rows."""
     dice = random.Random(seed)
     goals: list[Check] = []
     for _ in range(dice.randint(1, 5)):

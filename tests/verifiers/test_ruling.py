@@ -1,4 +1,5 @@
-"""Rulings: a judge lowers what is paid within its cap, never raises it, and what is no ruling is an error and no reward of 0."""
+"""Rulings: a judge lowers what is paid within its cap, never raises it, and what is no ruling is an
+error and no reward of 0."""
 
 import json
 from collections.abc import Callable

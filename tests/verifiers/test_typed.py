@@ -1,4 +1,5 @@
-"""An end state of tables is judged by each column's policy: what should defeat the verifier, and what should not trouble it."""
+"""An end state of tables is judged by each column's policy: what should defeat the verifier, and
+what should not trouble it."""
 
 import copy
 from typing import Any
@@ -50,7 +51,8 @@ START: State = {
 
 
 def change(state: State, **tables: dict[str, Any]) -> State:
-    """Rows by key: None takes one away, a whole row with all its columns adds it, some columns change it."""
+    """Rows by key: None takes one away, a whole row with all its columns adds it, some columns
+    change it."""
     end = copy.deepcopy(state)
     for table, rows in tables.items():
         for key, row in rows.items():
@@ -72,7 +74,8 @@ def line(key: Any, number: int = 1, what: str = "pie") -> dict[str, Any]:
 
 
 def expect(*ends: State) -> Verifier:
-    """The verifier of an oracle that ended in the first, and under another seed and clock in the last."""
+    """The verifier of an oracle that ended in the first, and under another seed and clock in the
+    last."""
     return derive_typed(TABLES, START, diff_states(START, ends[0]), diff_states(START, ends[-1]))
 
 

@@ -1,4 +1,5 @@
-"""Plausible arguments for a tool: rows of the collection a parameter points into, choices, numbers in range, values of the same name."""
+"""Plausible arguments for a tool: rows of the collection a parameter points into, choices, numbers
+in range, values of the same name."""
 
 import random
 import re
@@ -17,7 +18,8 @@ _RANGE = re.compile(r"\b(?:[Ff]rom|[Bb]etween) (-?\d+(?:\.\d+)?) (?:to|and) (-?\
 
 
 def list_calls(tool: Tool, state: Mapping[str, Json] | StateIndex, most: int) -> list[Call]:
-    """A call for every value its first text parameter might take, likeliest first; a plain call when it has none."""
+    """A call for every value its first text parameter might take, likeliest first; a plain call
+    when it has none."""
     stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     base = sample_call(tool, stock, random.Random(0))
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
@@ -36,7 +38,8 @@ def list_calls(tool: Tool, state: Mapping[str, Json] | StateIndex, most: int) ->
 
 
 def sample_call(tool: Tool, state: Mapping[str, Json] | StateIndex, dice: random.Random) -> Call:
-    """A call that passes validation and names things that exist, as far as names, types and descriptions tell."""
+    """A call that passes validation and names things that exist, as far as names, types and
+    descriptions tell."""
     stock = state if isinstance(state, StateIndex) else StateIndex.of(state)
     schemas: dict[str, Json] = tool.parameters.get("properties", {})
     required = set(tool.parameters.get("required", []))
@@ -122,7 +125,8 @@ def _read_choices(description: str) -> tuple[str, ...]:
 
 
 def _offer_texts(name: str, stock: StateIndex) -> list[Json]:
-    """Rows it points into, else values of the same name, else whatever rows are called, else any key."""
+    """Rows it points into, else values of the same name, else whatever rows are called, else any
+    key."""
     if pointed := stock.find_pointed(name):
         return list(stock.rows[pointed])
     known = [value for value in stock.namesakes(name) if isinstance(value, str)]

@@ -17,7 +17,8 @@ from schemas.scenario import Scenario
 
 @dataclass(frozen=True)
 class AttackerView:
-    """What an attacker has to go by. That it sees the state makes it stronger than any policy; what is expected it never sees."""
+    """What an attacker has to go by. That it sees the state makes it stronger than any policy; what
+    is expected it never sees."""
 
     state: dict[str, Json]
     tools: Sequence[Tool]
@@ -30,7 +31,8 @@ class AttackerView:
         return cls(scenario.initial_state, tools, scenario.request, environment.policy_document)
 
     def after(self, final: Mapping[str, Json]) -> "AttackerView | None":
-        """What lies about once something was made: of a collection that has new rows those alone, told in replies; None where none has."""
+        """What lies about once something was made: of a collection that has new rows those alone,
+        told in replies; None where none has."""
         made = {name: _list_new(self.state.get(name), value) for name, value in final.items()}
         return (
             replace(self, state=self.state | {name: rows for name, rows in made.items() if rows})

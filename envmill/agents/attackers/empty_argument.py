@@ -19,7 +19,8 @@ _NOTHING: dict[str, Json] = {
 
 
 class EmptyArgument:
-    """A verifier that pays it counts a call's name without looking at its arguments or its reply."""
+    """A verifier that pays it counts a call's name without looking at its arguments or its
+    reply."""
 
     name = "empty_argument"
     does = "calls every tool with nothing where something belongs"

@@ -19,7 +19,8 @@ _WRONG: dict[str, Json] = {
 
 
 class ErrorCollector:
-    """A verifier that pays it takes a refused call for a made one, or an error's words for an answer."""
+    """A verifier that pays it takes a refused call for a made one, or an error's words for an
+    answer."""
 
     name = "error_collector"
     does = "calls every tool with what does not exist, and recites the refusals"

@@ -21,7 +21,8 @@ _WORDS = (
 
 
 class HandOver:
-    """Where escalating is right, a verifier that pays it does not ask whether the agent looked first."""
+    """Where escalating is right, a verifier that pays it does not ask whether the agent looked
+    first."""
 
     name = "hand_over_at_once"
     does = "calls every tool that sounds like handing over, and says so"

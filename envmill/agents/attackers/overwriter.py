@@ -1,4 +1,5 @@
-"""Sets one row after another to values that exist: every change that names a row, on each row in turn."""
+"""Sets one row after another to values that exist: every change that names a row, on each row in
+turn."""
 
 import random
 
@@ -10,7 +11,8 @@ _MOST = 10
 
 
 class Overwriter(Mute):
-    """A verifier that pays it asks whether a value stands somewhere, not whether it stands where it was wanted."""
+    """A verifier that pays it asks whether a value stands somewhere, not whether it stands where it
+    was wanted."""
 
     name = "end_state_overwriter"
     does = "makes the same change on row after row, and says that all is done"

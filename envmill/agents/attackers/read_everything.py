@@ -1,4 +1,5 @@
-"""Reads all it can, each query with each value that might fit, changes nothing, and recites every word of it."""
+"""Reads all it can, each query with each value that might fit, changes nothing, and recites every
+word of it."""
 
 from collections.abc import Sequence
 from itertools import chain, zip_longest

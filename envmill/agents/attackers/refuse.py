@@ -18,5 +18,8 @@ class Refuse:
         return []
 
     def speak(self, view: AttackerView, seen: Sequence[Observation]) -> list[str]:  # noqa: ARG002
-        words = "I am sorry, I cannot do that: it is not allowed, not possible, or something is missing. Could you tell me more?"
+        words = (
+            "I am sorry, I cannot do that: it is not allowed, not possible, or something is "
+            "missing. Could you tell me more?"
+        )
         return [f"{words}\nYou asked: {view.request}\n{view.policy}"]

@@ -1,4 +1,5 @@
-"""The stock of values a state offers: rows of each collection, and what their fields hold, by name."""
+"""The stock of values a state offers: rows of each collection, and what their fields hold, by
+name."""
 
 import re
 from collections import defaultdict, deque
@@ -24,7 +25,8 @@ class StateIndex:
 
     @classmethod
     def of(cls, state: Mapping[str, Json]) -> "StateIndex":
-        """What was made of a state of late serves again: nobody writes on a state, and a dozen gates ask."""
+        """What was made of a state of late serves again: nobody writes on a state, and a dozen
+        gates ask."""
         for known, stock in _OF_LATE:
             if known is state:
                 return stock
@@ -42,7 +44,8 @@ class StateIndex:
         return cls(rows, {name: [value for _, value in found] for name, found in fields.items()})
 
     def find_pointed(self, parameter: str) -> str:
-        """The collection a parameter's name points into (`member_id`, `from_account`, `tool` …); empty when none."""
+        """The collection a parameter's name points into (`member_id`, `from_account`, `tool` …);
+        empty when none."""
         if parameter not in self._pointed:
             self._pointed[parameter] = self._find_pointed(parameter)
         return self._pointed[parameter]
@@ -59,7 +62,8 @@ class StateIndex:
         return ""
 
     def find_home(self, value: Json, name: str = "") -> str:
-        """The collection that has a row under this key; empty when none. Of a number the parameter or column says which one."""
+        """The collection that has a row under this key; empty when none. Of a number the parameter
+        or column says which one."""
         if isinstance(value, str):
             return next((home for home, rows in self.rows.items() if value in rows), "")
         home = self.find_counted(name, value)
@@ -87,7 +91,8 @@ class StateIndex:
         return self._counted[home]
 
     def namesakes(self, parameter: str) -> list[Json]:
-        """Values of fields called like the parameter, or like its end: `new_status` takes a status."""
+        """Values of fields called like the parameter, or like its end: `new_status` takes a
+        status."""
         words = _split(parameter)
         for start in range(len(words)):
             if found := self.fields.get("_".join(words[start:])):

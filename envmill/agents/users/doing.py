@@ -1,4 +1,5 @@
-"""What a user does with tools of their own: the calls of a reference path that only they may make, asked for by what the tool is called.
+"""What a user does with tools of their own: the calls of a reference path that only they may make,
+asked for by what the tool is called.
 
 oracle ─► calls of other actors than the agent ─► name → call        message ─► sentences that bid somebody do something ─► names
 """
@@ -47,7 +48,8 @@ def needs_user(scenario: Scenario) -> bool:
 
 
 def list_deeds(oracle: Sequence[Call], able: Sequence[Call] = ()) -> dict[str, Call]:
-    """Name → call, in the order of the path, then what they are able to do besides. Those of one tool bear numbers from the second on."""
+    """Name → call, in the order of the path, then what they are able to do besides. Those of one
+    tool bear numbers from the second on."""
     seen, deeds = Counter[str](), dict[str, Call]()
     for call in (one for one in (*oracle, *able) if one.actor != "agent"):
         seen[call.name] += 1
@@ -65,7 +67,8 @@ def find_deeds(message: str, deeds: Mapping[str, Call]) -> tuple[str, ...]:
 
 
 def find_strange(message: str, deeds: Mapping[str, Call], known: str) -> str:
-    """A code that a bidding names and that is neither in a deed nor in what the user knows: another record than they mean."""
+    """A code that a bidding names and that is neither in a deed nor in what the user knows: another
+    record than they mean."""
     mine = {
         code
         for text in (
@@ -81,7 +84,8 @@ def find_strange(message: str, deeds: Mapping[str, Call], known: str) -> str:
 
 
 def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[str]) -> str:
-    """What the user says instead of doing it, where a value that they need was not named by the agent; empty where they can do it."""
+    """What the user says instead of doing it, where a value that they need was not named by the
+    agent; empty where they can do it."""
     plain = normalise("\n".join(told))
     needed = [one for one in contract.needs.get(name, ()) if one in call.arguments]
     lacking = [one for one in needed if not find_words(plain, render_leaf(call.arguments[one]))]
@@ -93,7 +97,8 @@ def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[s
 
 
 def describe_reading(name: str, parts: Sequence[Json]) -> str:
-    """What the user reads out of a reply to a call of their own. Exported folders spell it the same (`envrun/episode.py`)."""
+    """What the user reads out of a reply to a call of their own. Exported folders spell it the same
+    (`envrun/episode.py`)."""
     values = [part.get("value", part.get("text")) for part in parts]
     said = "; ".join(
         ", ".join(f"{key.replace('_', ' ')} {_word(one)}" for key, one in value.items())

@@ -35,18 +35,23 @@ _CLAUSE = re.compile(
     r"[,;]? (?:and|or) (?=(?:(?:to|for|on|at|in|from|by|until) )?(?:which|what|who|whom|when|where|how)\b)"
 )
 _ASKS = re.compile(
-    r"\?|^(?:and |so |then |also )?(?:what|which|who|whom|when|where|how (?:many|much|long)|shall|should|may i|do you|can you|could you)\b|"
-    r"\b(?:please (?:tell|give|provide|specify|share|send|confirm|name|state)|let me know (?!if)|need from you|"
+    r"\?|^(?:and |so |then |also )?(?:what|which|who|whom|when|where|how (?:many|much|long)|shall|"
+    r"should|may i|do you|can you|could you)\b|"
+    r"\b(?:please (?:tell|give|provide|specify|share|send|confirm|name|state)|let me know (?!if)|"
+    r"need from you|"
     r"i (?:still |only |just |also )*need (?:to know|your|the|my|our|one|two|three)|"
-    r"you (?:did not|didn't|have not|haven't) (?:say|said|tell|told|name|named|mention|mentioned)|(?:is|are) (?:still )?missing)\b"
+    r"you (?:did not|didn't|have not|haven't) (?:say|said|tell|told|name|named|mention|mentioned)|"
+    r"(?:is|are) (?:still )?missing)\b"
 )
 _CLOSES = re.compile(
-    r"\b(?:anything|something|any ?one|nothing|what) else\b|\bany (?:other|more|further)\b|\bfurther (?:help|questions|assistance)\b|"
+    r"\b(?:anything|something|any ?one|nothing|what) else\b|\bany (?:other|more|further)\b|"
+    r"\bfurther (?:help|questions|assistance)\b|"
     r"\belse i can\b|\blet me know if\b|\bhelp you with\b|\b(?:nothing|not) (?:is|are) missing\b"
 )
 _CONSENT = re.compile(
     r"\b(?:shall|should|may|can) (?:i|we)\b|\b(?:do you want|would you like) (?:me|us)\b|"
-    r"\b(?:is|are|does|would) (?:that|this|it|these|those|everything) .*\b(?:right|correct|ok|okay|fine|good|work|suit)\b|"
+    r"\b(?:is|are|does|would) (?:that|this|it|these|those|everything) .*\b(?:right|correct|ok|"
+    r"okay|fine|good|work|suit)\b|"
     r"\bplease confirm\b|\bgo ahead\b|\bproceed\b|\bright\?|\bcorrect\?|\bok(?:ay)?\?"
 )
 _OPEN = re.compile(
@@ -105,7 +110,8 @@ _VERBS = frozenset(
 )
 """Words before which the noun of `which tug …` ends."""
 _ANYTHING = re.compile(
-    r"\b(?:details?|specifics|particulars|more information|tell me more|clarify|be more specific|what exactly|everything (?:you|there))\b"
+    r"\b(?:details?|specifics|particulars|more information|tell me more|clarify|be more specific|"
+    r"what exactly|everything (?:you|there))\b"
 )
 _KINDS: Mapping[str, frozenset[str]] = {
     "day": frozenset({"date", "day", "deadline", "when"}),
@@ -126,7 +132,8 @@ class ParsedMessage:
     facts: tuple[str, ...] = ()
     """Names of facts it asks for."""
     certain: tuple[str, ...] = ()
-    """Of them, those asked for by a stored wording or by every word of their names; the others were understood from less."""
+    """Of them, those asked for by a stored wording or by every word of their names; the others were
+    understood from less."""
     consent: bool = False
     """Whether it wants a yes."""
     anything: bool = False
@@ -189,7 +196,8 @@ def understand(message: str, contract: UserContract) -> ParsedMessage:
         exact = _find_exact(question, contract)
         likely = _find_likely(question, plain, contract, exact)
         if any(name in contract.hidden for name in likely):
-            # "Which berth shall the vessel come in to?" asks for the berth: the vessel was said at first.
+            # "Which berth shall the vessel come in to?" asks for the berth: the vessel was said at
+            # first.
             exact = [name for name in exact if name in contract.hidden]
         names = [*exact, *likely]
         certain.update(dict.fromkeys(exact))
@@ -209,7 +217,8 @@ def understand(message: str, contract: UserContract) -> ParsedMessage:
 
 @lru_cache(256)
 def _read(message: str) -> tuple[tuple[_Question, ...], bool]:
-    """The questions of a message, whatever the facts are; and whether it does nothing but promise."""
+    """The questions of a message, whatever the facts are; and whether it does nothing but
+    promise."""
     questions, sentences = list[_Question](), list_sentences(message)
     for line in filter(str.strip, message.splitlines()):
         for sentence in map(str.strip, map(normalise, _SENTENCE.split(line))):
@@ -233,7 +242,8 @@ def _parse(clause: str, line: str) -> _Question:
 
 
 def _find_exact(question: _Question, contract: UserContract) -> list[str]:
-    """Facts all of whose words it is asked with. Of several of one sort all, unless it counts them."""
+    """Facts all of whose words it is asked with. Of several of one sort all, unless it counts
+    them."""
     words = question.words
     counted = words & set(PLACES.values())
     return [
@@ -305,7 +315,8 @@ def _is_of_kind(name: str, value: Json, asked: Set[str]) -> bool:
 
 
 def _narrow(names: Sequence[str], question: _Question, contract: UserContract) -> list[str]:
-    """Of several, those that share most words with the line of the question; where one is hidden, the known ones need not be told."""
+    """Of several, those that share most words with the line of the question; where one is hidden,
+    the known ones need not be told."""
     hidden = [name for name in names if name in contract.hidden] or list(names)
     shared = {
         name: count_shared(name, question.text) * 2 + count_shared(name, question.line)

@@ -1,8 +1,10 @@
-"""What a simulated user may not do: what a comparison with its contract proves, and what words only suggest.
+"""What a simulated user may not do: what a comparison with its contract proves, and what words only
+suggest.
 
 contract, dialogue, answer ─┬─ proof ──────► silent · oversteps · contradicts: the rollout ends in error
                             └─ suspicion ──► oversteps · stops_early · contradicts · withholds · reveals · invents · repeats, and
-                                             never_stops at the limit: recorded, and confirmed or not by a judge
+                                             never_stops at the limit: recorded, and confirmed or
+                                             not by a judge
 """
 
 import re
@@ -26,7 +28,8 @@ from schemas.rollout import Misstep
 from schemas.scenario import Fact
 
 _IGNORANT = re.compile(
-    r"\b(?:i (?:do not|don't) (?:know|remember|have (?:that|it|one))|not sure|no idea|(?:cannot|can't) (?:say|remember|recall))\b"
+    r"\b(?:i (?:do not|don't) (?:know|remember|have (?:that|it|one))|not sure|no idea|(?:cannot|"
+    r"can't) (?:say|remember|recall))\b"
 )
 _CODE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{3,}(?![\w-])")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|am|pm|h|kg|km|cm|mm|ml|min|%)")
@@ -188,7 +191,8 @@ def _is_revealed(
     facts, asked = knowledge.contract.facts, [line.text for line in dialogue if line.who == "agent"]
     if any(line.who == "agent" and _asks_for(line.text, name, knowledge) for line in dialogue):
         return False
-    # A thing that was asked for is often named by another: the unit of that request, the batch in that oven.
+    # A thing that was asked for is often named by another: the unit of that request, the batch in
+    # that oven.
     return not any(
         _is_plain(facts[other]) and states_value(value, render_leaf(facts[other]))
         for other in facts

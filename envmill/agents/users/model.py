@@ -1,9 +1,11 @@
-"""A model as the user: it reads its contract and the conversation, and answers with one message or stops."""
+"""A model as the user: it reads its contract and the conversation, and answers with one message or
+stops."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
+from envmill.agents.users.manners import MANNERS
 from envmill.errors import BadReply
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
@@ -14,7 +16,8 @@ _SPEAKERS = {"user": "You", "agent": "Assistant"}
 
 
 class ModelUser:
-    """Whatever it says is held to the contract afterwards; what it does not say in the form asked for counts as silence."""
+    """Whatever it says is held to the contract afterwards; what it does not say in the form asked
+    for counts as silence."""
 
     listens = True
 
@@ -40,7 +43,7 @@ class ModelUser:
     def _inputs(self, dialogue: Sequence[Utterance]) -> UserInput:
         contract = self._contract
         return UserInput(
-            persona=contract.persona,
+            persona=" ".join(filter(None, [contract.persona, self._manner])),
             goals=contract.goals or [contract.opening],
             request=self._request,
             known={

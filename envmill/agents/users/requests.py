@@ -20,7 +20,8 @@ def make_in_turn(knowledge: UserKnowledge, make: Callable[[UserKnowledge], Perso
 
 
 class RequestsInTurn:
-    """Holds a person for each request, who knows no later one: what is not asked for yet is not told."""
+    """Holds a person for each request, who knows no later one: what is not asked for yet is not
+    told."""
 
     def __init__(self, knowledge: UserKnowledge, make: Callable[[UserKnowledge], Person]) -> None:
         self._knowledge, self._make = knowledge, make

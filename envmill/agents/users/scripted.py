@@ -1,10 +1,11 @@
-"""The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops once nothing is asked any more."""
+"""The scripted user: tells what it is asked for, says so when it does not know, agrees, and stops
+once nothing is asked any more."""
 
 import re
 from collections.abc import Mapping, Sequence
 
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
-from envmill.agents.users.doing import find_deeds, find_strange
+from envmill.agents.users.doing import find_deeds, find_strange, turn_down
 from envmill.agents.users.hearing import ParsedMessage, touches, understand
 from envmill.agents.users.naming import render_name
 from envmill.language.told import render_leaf
@@ -12,8 +13,8 @@ from envmill.language.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 
 UNKNOWN = "I do not know that, sorry."
+ACTS = "All right."
 _YES, _WAITS = "Yes, please.", "All right, go on."
-_ACTS = "All right."
 _THANKS = "Thank you, that is all."
 _NUDGE = "Do you still need something from me?"
 _LEAVES = "All right, then I leave it there."
@@ -28,7 +29,8 @@ _TALKATIVE = re.compile(
 
 
 class ScriptedUser:
-    """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told unasked."""
+    """Plays the contract to the letter: no word of it is guessed, and nothing hidden is told
+    unasked."""
 
     def __init__(self, knowledge: UserKnowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
@@ -61,8 +63,10 @@ class ScriptedUser:
         return UserAnswer(self._word(told, heard, message))
 
     def _close(self, message: str) -> UserAnswer:
-        """Nothing is asked, as far as words tell. While something hidden is untold the user never says that this is all; where the agent
-        speaks of it, it may have asked in words that were not understood, and is asked back once."""
+        """Nothing is asked, as far as words tell. While something hidden is untold the user never
+        says that this is all; where the agent
+        speaks of it, it may have asked in words that were not understood, and is asked back
+        once."""
         plain = normalise(message)
         left = [
             name
@@ -82,13 +86,14 @@ class ScriptedUser:
         if self._idle >= _PATIENCE:
             return UserAnswer(_ENOUGH, "gave_up")
         told = self._word(heard.facts, heard, message) if heard.facts else ""
-        return UserAnswer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
+        return UserAnswer(f"{turn_down(strange)} {told}".rstrip())
 
     def _choose(self, heard: ParsedMessage) -> list[str]:
-        """What is told: what was asked for. A talkative person tells all that is left when asked for anything."""
+        """What is told: what was asked for. A talkative person tells all that is left when asked
+        for anything."""
         if heard.facts or not heard.anything:
             return list(heard.facts)
-        return list(self._untold) if _TALKATIVE.search(normalise(self._contract.persona)) else []
+        return list(self._untold) if TALKATIVE.search(normalise(self._contract.persona)) else []
 
     def _word(self, told: Sequence[str], heard: ParsedMessage, message: str) -> str:
         if told:

@@ -1,4 +1,5 @@
-"""The umpire: whether a user spoilt its conversation. A judge has to quote question and answer; both quotes and the fault are looked up.
+"""The umpire: whether a user spoilt its conversation. A judge has to quote question and answer;
+both quotes and the fault are looked up.
 
 conversation that failed, or is suspected ─► judge ─► fault, question, answer ─┬─ quoted, and borne out ─► the user's fault
                                                                                └─ anything else ─────────► as before
@@ -40,7 +41,8 @@ class _Claim:
 
     @property
     def lacks(self) -> bool:
-        """Whether neither the answer nor anything that the user said before the question has the value."""
+        """Whether neither the answer nor anything that the user said before the question has the
+        value."""
         facts, name = self.knowledge.contract.facts, self.reply.fact
         said = [self.answer, *(line.text for line in self.before[:-1] if line.who == "user")]
         return name in facts and not any(states_value(facts[name], text) for text in said)
@@ -49,7 +51,8 @@ class _Claim:
 async def find_user_fault(
     knowledge: UserKnowledge, dialogue: Sequence[Utterance], models: ModelSession, attempt: int
 ) -> tuple[Misstep, str] | None:
-    """(misstep, words) where the judge says so and what it says is borne out; Outage where it cannot be reached."""
+    """(misstep, words) where the judge says so and what it says is borne out; Outage where it
+    cannot be reached."""
     contract = knowledge.contract
     inputs = FaultInput(
         persona=contract.persona,
@@ -88,7 +91,8 @@ def _list_claims(
 
 
 def _reveals_unasked(claim: _Claim) -> bool:
-    """The answer is the first line that has the hidden value, and no stored question had asked for it."""
+    """The answer is the first line that has the hidden value, and no stored question had asked for
+    it."""
     contract, name = claim.knowledge.contract, claim.reply.fact
     if (
         name not in contract.hidden

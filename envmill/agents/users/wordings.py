@@ -1,4 +1,5 @@
-"""Questions that ask for a hidden fact: those written with the scenario, and where these are few, ones made of its name."""
+"""Questions that ask for a hidden fact: those written with the scenario, and where these are few,
+ones made of its name."""
 
 from envmill.agents.users.missteps import states_value
 from envmill.agents.users.naming import render_name

@@ -1,6 +1,8 @@
-"""What changes do to numbers, held against each other: an amount is booked once, and added to a total it does not take the place of.
+"""What changes do to numbers, held against each other: an amount is booked once, and added to a
+total it does not take the place of.
 
-Nobody reads the rules here: one change says of itself, on another row or a second time, how much it should be.
+Nobody reads the rules here: one change says of itself, on another row or a second time, how much it
+should be.
 """
 
 import re
@@ -69,13 +71,15 @@ def amounts_are_booked_once(
 
 
 def _is_sure(bookings: Sequence[AmountChange], source: str) -> bool:
-    """Different amounts, or a count of different rows; what comes to the same number each time was set, not moved."""
+    """Different amounts, or a count of different rows; what comes to the same number each time was
+    set, not moved."""
     varied = {one.row if source == ONE else one.amount for one in bookings}
     return len(varied) >= _FEWEST and len({one.change.after for one in bookings}) >= _FEWEST
 
 
 def find_unsure(tour: ExplorationRun) -> set[str]:
-    """Tools that moved a number by twice an amount, and were seen to do so with one amount or on one row only."""
+    """Tools that moved a number by twice an amount, and were seen to do so with one amount or on
+    one row only."""
     return {
         name
         for (name, _), bookings in group_bookings(tour).items()
@@ -98,7 +102,8 @@ def _find_doubled(bookings: Sequence[AmountChange]) -> list[str]:
 
 
 def totals_are_added_to(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """Made twice, a change moves what it moved the first time: a total that stays was set to the amount instead."""
+    """Made twice, a change moves what it moved the first time: a total that stays was set to the
+    amount instead."""
     for stop, again in _list_repeats(tour):
         first, second = tour.diff(stop), tour.diff(again)
         moved = {tuple(change.path): change for change in second}
@@ -150,7 +155,8 @@ def numbers_stay_above_zero(
 
 
 def group_bookings(tour: ExplorationRun) -> dict[tuple[str, str], list[AmountChange]]:
-    """Tool and column → what its changes did to one row of it; where more than one row moved, nobody knows which amount was meant."""
+    """Tool and column → what its changes did to one row of it; where more than one row moved,
+    nobody knows which amount was meant."""
     groups: dict[tuple[str, str], list[AmountChange]] = {}
     for stop in tour.writes():
         sets = [change for change in tour.diff(stop) if _is_set(change)]
@@ -164,7 +170,8 @@ def group_bookings(tour: ExplorationRun) -> dict[tuple[str, str], list[AmountCha
 
 
 def _list_sources(tour: ExplorationRun, stop: ObservedCall, change: Change) -> dict[str, float]:
-    """Arguments, what else moved, numbers of new rows and of rows that are named, and arguments times these."""
+    """Arguments, what else moved, numbers of new rows and of rows that are named, and arguments
+    times these."""
     changes = tour.diff(stop)
     given = {
         f"the argument {name}": abs(float(value))

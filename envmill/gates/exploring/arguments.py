@@ -1,4 +1,5 @@
-"""Arguments offered to a tool: what its tests gave it, what its state holds, what its words allow, and what is odd.
+"""Arguments offered to a tool: what its tests gave it, what its state holds, what its words allow,
+and what is odd.
 
 tests · rows · words of the interface ──► values per parameter ──► calls: drawn, bent out of shape, pushed to a limit
 """
@@ -36,7 +37,8 @@ _EXACT = re.compile(
 )
 """Words of a parameter that is given whole, though its tool speaks of parts."""
 _PART_OF = re.compile(r"\bparts? of\b([^,.;:]*)", re.IGNORECASE)
-"""What a tool's description says that a part of is enough for, up to the next comma: "by a part of the name, category or status"."""
+"""What a tool's description says that a part of is enough for, up to the next comma: "by a part of
+the name, category or status"."""
 _SHORT = 2
 _STATES = 8
 """States whose rows are at hand."""
@@ -61,7 +63,8 @@ _ODD: dict[str, tuple[Json, ...]] = {
     "object": ({}, {"": None}, {"__class__": "x", "a": {"b": [1]}}),
     "": (None, [], {}, "x", -1.5, True, [{"a": None}]),
 }
-"""What passes the schema and is seldom thought of; under no type, what a schema that says nothing lets through."""
+"""What passes the schema and is seldom thought of; under no type, what a schema that says nothing
+lets through."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,8 @@ class Offers:
         self._rows: dict[int, tuple[Json, Sequence[StateRow]]] = {}
 
     def sample(self, tool: Tool, state: Json, dice: random.Random) -> Call:
-        """A call that passes validation and names what exists, as far as tests, names and types tell."""
+        """A call that passes validation and names what exists, as far as tests, names and types
+        tell."""
         return _sample(tool, self._list_choices(tool, state), dice)
 
     def sample_some(self, tool: Tool, state: Json, dice: random.Random, most: int) -> list[Call]:
@@ -111,7 +115,8 @@ class Offers:
         return bent[:most]
 
     def push(self, base: Call) -> Iterator[tuple[str, bool, Call]]:
-        """Parameter, whether the interface says it is allowed, and the call with that argument at or beyond a limit."""
+        """Parameter, whether the interface says it is allowed, and the call with that argument at
+        or beyond a limit."""
         for name, limit in self.limits(self._tools[base.name]).items():
             inner, whole = (
                 (limit.low, limit.high),
@@ -138,12 +143,14 @@ class Offers:
         return found
 
     def points(self, tool: str, parameter: str) -> str:
-        """Collection whose keys the parameter names, as the tests' successes show; empty when none."""
+        """Collection whose keys the parameter names, as the tests' successes show; empty when
+        none."""
         collection, attribute = self._pointed.get((tool, parameter), ("", ""))
         return "" if attribute else collection
 
     def find_column(self, tool: str, parameter: str, state: Json) -> list[tuple[StateRow, Json]]:
-        """Rows with the value by which the parameter names each: its key, or an attribute such as a name."""
+        """Rows with the value by which the parameter names each: its key, or an attribute such as a
+        name."""
         collection, attribute = self._pointed.get((tool, parameter), ("", ""))
         rows = [row for row in self._list_rows(state) if row.collection == collection]
         if (
@@ -158,7 +165,8 @@ class Offers:
         ]
 
     def _list_rows(self, state: Json) -> Sequence[StateRow]:
-        """Read once for the parameters of all tools; the last states are held, so that no other can have the place of one."""
+        """Read once for the parameters of all tools; the last states are held, so that no other can
+        have the place of one."""
         kept = self._rows.get(id(state))
         if kept is None:
             while len(self._rows) >= _STATES:
@@ -167,7 +175,8 @@ class Offers:
         return kept[1]
 
     def searches(self, tool: Tool) -> Iterator[str]:
-        """Parameters that take a part of a text, by their own words; where none has such words, by those of their tool."""
+        """Parameters that take a part of a text, by their own words; where none has such words, by
+        those of their tool."""
         texts = {
             name: str(schema.get("description", ""))
             for name, schema in _properties(tool).items()
@@ -195,7 +204,8 @@ class Offers:
         return _SEARCH.search(said) is not None and not re.search(r"\bexact", said, re.IGNORECASE)
 
     def list_taken(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
-        """Values a parameter is known to take: those the interface lists, or the column that its tests' values stand in."""
+        """Values a parameter is known to take: those the interface lists, or the column that its
+        tests' values stand in."""
         schema = _properties(tool)[name]
         return (
             schema.get("enum")
@@ -271,7 +281,8 @@ class Offers:
 
     @cached_property
     def _pointed(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Parameter → collection and attribute that hold at least half of its values; no attribute stands for the key."""
+        """Parameter → collection and attribute that hold at least half of its values; no attribute
+        stands for the key."""
         columns = self._list_columns()
         attributes = {column: held for column, held in columns.items() if column[1]}
         pointed: dict[tuple[str, str], tuple[str, str]] = {}
@@ -293,7 +304,8 @@ class Offers:
         return pointed
 
     def _find_counted(self, parameter: str, values: Sequence[Json]) -> str:
-        """The collection of numbered rows that a parameter names by its own name and half of its values."""
+        """The collection of numbered rows that a parameter names by its own name and half of its
+        values."""
         for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
             stock = StateIndex.of(state)
             home = stock.find_counted(parameter, values[0])
@@ -304,7 +316,8 @@ class Offers:
         return ""
 
     def _list_columns(self) -> dict[tuple[str, str], set[str]]:
-        """Collection and attribute → the texts there in any test's state; no attribute stands for the keys."""
+        """Collection and attribute → the texts there in any test's state; no attribute stands for
+        the keys."""
         columns: dict[tuple[str, str], set[str]] = {}
         for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
             for row in list_rows(state):

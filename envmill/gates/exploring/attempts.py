@@ -1,4 +1,5 @@
-"""An attempt: calls from a start and what is said after them; and how many are played in few sessions and few messages.
+"""An attempt: calls from a start and what is said after them; and how many are played in few
+sessions and few messages.
 
 attempts ──go on from each other──► chains, one session each ──► messages
 """
@@ -71,7 +72,8 @@ def _link(call: Call) -> list[Json]:
 
 
 def chain_up(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
-    """Attempts that go on from where the one before ends share its session: a reset takes as long as twenty calls."""
+    """Attempts that go on from where the one before ends share its session: a reset takes as long
+    as twenty calls."""
     chain: list[Attempt] = []
     for attempt in attempts:
         if chain and not _goes_on(chain[-1], attempt):

@@ -8,8 +8,9 @@ from envmill.sandbox import Observation, Program, Sandbox, Step
 from schemas.environment import Environment
 
 _FIRST, _LATER = 3, 96
-"""Sessions in the first message and in those after it: when a jail has seen a program start a few times, it may start it over in place,
-which costs a tenth of a process of its own; it finds that out between messages."""
+"""Sessions in the first message and in those after it: when a jail has seen a program start a few
+times, it may start it over in place, which costs a tenth of a process of its own; it finds that out
+between messages."""
 
 _AGAIN = 3
 """Further messages for sessions that the time of the first did not reach."""

@@ -1,7 +1,9 @@
-"""Corners: calls of one sort that show what ordinary calls seldom do, made of calls that are known by moving one value of their state.
+"""Corners: calls of one sort that show what ordinary calls seldom do, made of calls that are known
+by moving one value of their state.
 
 edge      both sides of a comparison in the tool's code are the same: all that `<` and `<=` differ in
-standing  a number the tool sets stood elsewhere before: all that adding to a total and replacing it differ in, where it stands at nothing
+standing  a number the tool sets stood elsewhere before: all that adding to a total and replacing it
+differ in, where it stands at nothing
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +31,8 @@ class BoundaryCase:
     """Their states, in words that follow `where`."""
     asked: Sequence[StateCall]
     beside: Sequence[StateCall] = ()
-    """The same on states next to these, where nothing of the sort shows: whoever is alarmed there, too, has not seen it."""
+    """The same on states next to these, where nothing of the sort shows: whoever is alarmed there,
+    too, has not seen it."""
 
     def render(self) -> str:
         return f"{self.tool} where {self.what}"
@@ -80,7 +83,8 @@ def is_number(value: Json) -> bool:
 
 
 def list_near(case: ReviewedCall) -> Iterator[tuple[Place, Json]]:
-    """Values of the rows that a call names, of those these name, and of those that name any of them."""
+    """Values of the rows that a call names, of those these name, and of those that name any of
+    them."""
     asked, rows = case.asked, list(list_rows(case.asked.state))
     named = {value for value in asked.call.arguments.values() if isinstance(value, str)}
     named |= {
@@ -99,7 +103,8 @@ def list_near(case: ReviewedCall) -> Iterator[tuple[Place, Json]]:
 
 
 def take_in_turn(queues: Sequence[Sequence[MovedCall]], most: int) -> list[MovedCall]:
-    """The first of each, then the second of each; at the end those that do the same again where something else stands elsewhere."""
+    """The first of each, then the second of each; at the end those that do the same again where
+    something else stands elsewhere."""
     longest = max(map(len, queues), default=0)
     moves = [queue[number] for number in range(longest) for queue in queues if number < len(queue)]
     first = _find_distinct(moves)
@@ -107,7 +112,8 @@ def take_in_turn(queues: Sequence[Sequence[MovedCall]], most: int) -> list[Moved
 
 
 def pick(moves: Sequence[MovedCall], most: int) -> list[StateCall]:
-    """Those that differ in call or value; where these are few, the same once more elsewhere: two opinions are no proof."""
+    """Those that differ in call or value; where these are few, the same once more elsewhere: two
+    opinions are no proof."""
     first = _find_distinct(moves)
     again = [move for move in moves if move not in first]
     return [move.asked for move in [*first, *again[: max(0, LEAST - len(first))]][:most]]

@@ -27,7 +27,8 @@ from schemas.environment import Environment
 _MARK = "both sides: "
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CALLS, _MOVES = 6, 36
-"""Calls held against one comparison, as many that were carried out as refused, and versions of their states tried for it."""
+"""Calls held against one comparison, as many that were carried out as refused, and versions of
+their states tried for it."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ async def _ask_sides(
 
 
 def _read_sides(seen: Observation) -> tuple[Json, Json] | None:
-    """None where the call did not come to the comparison, or it is one of other things than two numbers or two texts."""
+    """None where the call did not come to the comparison, or it is one of other things than two
+    numbers or two texts."""
     _, mark, told = seen.message.rpartition(_MARK)
     try:
         found: Json = ast.literal_eval(told.splitlines()[0]) if mark else None

@@ -1,4 +1,5 @@
-"""What a change does to rows that nobody spoke of: one that is told of a single row leaves the others of its table alone."""
+"""What a change does to rows that nobody spoke of: one that is told of a single row leaves the
+others of its table alone."""
 
 import ast
 import re
@@ -18,7 +19,8 @@ _FEWEST = 2
 
 
 def others_are_left_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
-    """A row is named, or the row that it belongs to is meant, and every other row of that table comes to hold the same: the condition on
+    """A row is named, or the row that it belongs to is meant, and every other row of that table
+    comes to hold the same: the condition on
     the row was left out."""
     for stop in tour.writes():
         called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
@@ -38,7 +40,10 @@ def others_are_left_alone(built: EnvironmentCase, tour: ExplorationRun) -> Itera
             if all(_holds(row, place[1], told[0].after) for row in rows.values()) and not any(
                 _refers(rows[one.path[1]], named, place[1]) for one in others
             ):
-                words = f"{stop.call.name} means one row of {place[0]}, and sets {place[1]} to {told[0].after!r} in every one"
+                words = (
+                    f"{stop.call.name} means one row of {place[0]}, and sets {place[1]} to "
+                    f"{told[0].after!r} in every one"
+                )
                 bare = find_bare_update(built.environment, place[0])
                 reason = "every_row_changed" if bare else "rows_changed_alike"
                 yield BrokenRelation(reason, words, _describe(stop, changes) | {"statement": bare})
@@ -112,7 +117,8 @@ def _refers(row: Json, named: set[str], column: str) -> bool:
 
 
 def find_bare_update(environment: Environment, table: str) -> str:
-    """A statement of the program that updates the table and does not say which rows; empty where there is none."""
+    """A statement of the program that updates the table and does not say which rows; empty where
+    there is none."""
     texts = [
         node.value
         for _, nodes in list_nodes(environment)

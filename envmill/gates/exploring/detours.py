@@ -62,7 +62,8 @@ def plan_returns(
 
 
 def respell(said: tuple[str, ...], numbers: Collection[int]) -> Iterator[tuple[str, ...]]:
-    """The same words in other spellings. Of numbers only those that have to be told as numbers: other digits may be a code or a year."""
+    """The same words in other spellings. Of numbers only those that have to be told as numbers:
+    other digits may be a code or a year."""
     if not said:
         return
     yield tuple(say.upper() for say in said)

@@ -46,7 +46,8 @@ async def find_standings(
 
 
 def _list_set(case: ReviewedCall) -> Iterator[tuple[Place, Json]]:
-    """Numbers the call changed; where it changed nothing, those of the rows it names: what replaces a total may be the same by chance."""
+    """Numbers the call changed; where it changed nothing, those of the rows it names: what replaces
+    a total may be the same by chance."""
     if case.changes:
         for change in case.changes:
             if (

@@ -1,4 +1,5 @@
-"""The ends of one scenario that its gates have seen: those of mutants, attackers and detours, each with what the verifier says of it."""
+"""The ends of one scenario that its gates have seen: those of mutants, attackers and detours, each
+with what the verifier says of it."""
 
 from collections.abc import Iterator
 

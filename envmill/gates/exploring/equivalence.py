@@ -1,4 +1,5 @@
-"""Whether two ends are the same up to chance: generated keys may be others, everything else is the same."""
+"""Whether two ends are the same up to chance: generated keys may be others, everything else is the
+same."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,7 +14,8 @@ _DEPTH = 3
 
 
 def outline(initial: Json, final: Json) -> str:
-    """The end with generated keys masked and new rows in an order of their own: equal texts, same end."""
+    """The end with generated keys masked and new rows in an order of their own: equal texts, same
+    end."""
     masked = frozenset(_list_new_keys(initial, final))
     return canonical_json(_mask(final, masked))
 
@@ -52,7 +54,8 @@ def is_exempt(
 
 
 def _blank_texts(initial: Json, final: Json, verifier: Verifier) -> Json:
-    """The end with the texts masked that the verifier leaves open, in rows that differ from the start."""
+    """The end with the texts masked that the verifier leaves open, in rows that differ from the
+    start."""
     settled: dict[str, Json] = dict(final)
     for place in (*verifier.free, *verifier.worded):
         table, _, column = place.partition(".")
@@ -67,7 +70,8 @@ def _blank_texts(initial: Json, final: Json, verifier: Verifier) -> Json:
 
 
 def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
-    """Rows that were touched, in one spelling: exempt columns masked, new rows by what they say and whom they refer to."""
+    """Rows that were touched, in one spelling: exempt columns masked, new rows by what they say and
+    whom they refer to."""
     known = {table.name: table for table in tables}
     fresh = {
         name: {key: row for key, row in rows.items() if key not in initial.get(name, {})}

@@ -1,6 +1,8 @@
-"""What a stored test expects to see: parts of the reply and of the state, each held against what was seen, with its path.
+"""What a stored test expects to see: parts of the reply and of the state, each held against what
+was seen, with its path.
 
-Of a test that is `exact`, the parts of the state are the whole change: every other difference from its initial state is unmet, too.
+Of a test that is `exact`, the parts of the state are the whole change: every other difference from
+its initial state is unmet, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +11,8 @@ from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Test
 
 ANY = "*"
-"""Key of a row that the test made: such keys are not known beforehand. Where a test is exact: a value that is another than before."""
+"""Key of a row that the test made: such keys are not known beforehand. Where a test is exact: a
+value that is another than before."""
 _SHOWN = 120
 _Rows = Mapping[str, Json]
 
@@ -56,7 +59,10 @@ def _hold_row(row: Json, held: _Rows, key: str, path: str) -> Iterator[str]:
     elif key == ANY:
         for one in _list_made(row):
             if not any(_fits(one, other) for other in held.values()):
-                yield f"{path}: expected a row with {_render(one)}, and none of {len(held)} new ones has that"
+                yield (
+                    f"{path}: expected a row with {_render(one)}, and none of {len(held)} new "
+                    "ones has that"
+                )
     elif key not in held:
         yield f"{path}: expected a row, and there is none"
     else:
@@ -107,14 +113,21 @@ def _find_other_rows(named: _Rows, old: _Rows, new: _Rows, path: str) -> Iterato
 
 
 def _find_other_values(named: _Rows, old: Json, new: Json, path: str) -> Iterator[str]:
-    """A value that the test does not write in its initial state is unknown, so it can change unseen."""
+    """A value that the test does not write in its initial state is unknown, so it can change
+    unseen."""
     if not is_object(old) or not is_object(new):
         return
     for name in sorted(old.keys() & new.keys()):
         if old[name] != new[name] and name not in named:
-            yield f"{path}/{name}: expected no change, saw {_render(old[name])} become {_render(new[name])}"
+            yield (
+                f"{path}/{name}: expected no change, saw {_render(old[name])} become "
+                f"{_render(new[name])}"
+            )
         elif old[name] == new[name] and named.get(name) == ANY:
-            yield f"{path}/{name}: expected another value than {_render(old[name])}, and it is the same"
+            yield (
+                f"{path}/{name}: expected another value than {_render(old[name])}, and it is the "
+                "same"
+            )
 
 
 def _hold(expected: Json, seen: Json, path: str) -> Iterator[str]:
@@ -127,7 +140,10 @@ def _hold(expected: Json, seen: Json, path: str) -> Iterator[str]:
     elif is_array(expected) and is_array(seen):
         for place, value in enumerate(expected):
             if not any(_fits(value, other) for other in seen):
-                yield f"{path}/{place}: expected an entry with {_render(value)}, and none of {len(seen)} has that"
+                yield (
+                    f"{path}/{place}: expected an entry with {_render(value)}, and none of "
+                    f"{len(seen)} has that"
+                )
         if not expected and seen:
             yield f"{path}: expected nothing, and saw {len(seen)} entries"
     elif expected != seen or isinstance(expected, bool) is not isinstance(seen, bool):

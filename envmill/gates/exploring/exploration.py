@@ -1,10 +1,11 @@
-"""A tour: one environment played widely, once, from every state it is known to take; most gates only read what was seen.
+"""A tour: one environment played widely, once, from every state it is known to take; most gates
+only read what was seen.
 
 tests ─► draws from every state ─► odd and limit arguments ─► reads around every write ─► the same reads on the state alone
           └── longer for tools that nothing succeeded with yet
 
-To start over costs as much as ten calls: calls that change nothing share a session, and changes of different tools do, since one seldom
-stands in another's way.
+To start over costs as much as ten calls: calls that change nothing share a session, and changes of
+different tools do, since one seldom stands in another's way.
 """
 
 import random
@@ -31,12 +32,14 @@ from schemas.environment import Call, Tool
 _STATES = 3
 """Known states a tour starts from; more cost more and show little."""
 _DRAWS, _FEW_DRAWS, _SEARCH = 8, 4, 48
-"""Calls drawn per tool from the first state, from each further one, and for a tool that never succeeded."""
+"""Calls drawn per tool from the first state, from each further one, and for a tool that never
+succeeded."""
 _AGAIN = 3
 """Calls of a tool that changed something behind another change, and are made again without it."""
 _ODD = 12
 _DRAWN_TOGETHER, _ODD_TOGETHER = 2, 4
-"""Calls of one tool that share a session with as many of every other; odd ones are mostly refused."""
+"""Calls of one tool that share a session with as many of every other; odd ones are mostly
+refused."""
 _SURER = 4
 """Further changes of a tool of which something was seen once."""
 _PAIRS = 40
@@ -111,7 +114,8 @@ class _Guide:
         return played
 
     def _reset(self, state: Json) -> Reset:
-        """One for all sessions of a state: what names it is computed once. The tour holds every state as long as this lasts."""
+        """One for all sessions of a state: what names it is computed once. The tour holds every
+        state as long as this lasts."""
         return self._resets.setdefault(id(state), Reset(state, CLOCK, SEED))
 
     def _note(self, leg: SessionPlan, seen: list[Observation]) -> list[ObservedCall]:
@@ -178,7 +182,8 @@ class _Guide:
             )
 
     def _plan_surer(self) -> Iterator[SessionPlan]:
-        """Further changes of tools of which one amount showed something that it alone does not prove."""
+        """Further changes of tools of which one amount showed something that it alone does not
+        prove."""
         for name in sorted(find_unsure(self.tour)):
             known = {
                 canonical_json(stop.call.arguments)
@@ -289,7 +294,8 @@ class _Guide:
                 yield base.model_copy(update={"arguments": bare | {name: value}})
 
     def _plan_searches(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
-        """A text that some row bears, a part of it, and the same in the other case; texts of letters first, since digits have none."""
+        """A text that some row bears, a part of it, and the same in the other case; texts of
+        letters first, since digits have none."""
         for name in self.tour.offers.searches(tool):
             column = [
                 value
@@ -331,7 +337,8 @@ _BEGINNINGS = re.compile(r"\b(begin|start|prefix)", re.IGNORECASE)
 
 
 def _cut(text: str, *, at_end: bool) -> str:
-    """More than half of it; all of a short one, since a part of few letters may be too short for a search."""
+    """More than half of it; all of a short one, since a part of few letters may be too short for a
+    search."""
     if len(text) <= _SHORT:
         return text
     most = len(text) // 2 + 1
@@ -354,7 +361,8 @@ def _list_runs(word: str) -> Iterator[str]:
 
 
 def _mix(state: Json, queues: Sequence[_Calls], most: int) -> Iterator[SessionPlan]:
-    """Sessions that take a few calls of every queue, in turn: a tool's own changes are what stands most in its way."""
+    """Sessions that take a few calls of every queue, in turn: a tool's own changes are what stands
+    most in its way."""
     turns = list(zip_longest(*queues))
     for at in range(0, len(turns), most):
         yield SessionPlan(

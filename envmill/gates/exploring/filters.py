@@ -1,4 +1,5 @@
-"""Filters, held against the rows that they choose: asked for a value that rows show, a filter tells of those rows and of no others.
+"""Filters, held against the rows that they choose: asked for a value that rows show, a filter tells
+of those rows and of no others.
 
 replies of a query ─► values that rows show under the filter's own name ─► one call for each value ─► the rows it tells of
 
@@ -23,8 +24,10 @@ _VALUES = 3
 _FEWEST = 2
 """Values that must all show the same fault before it is proven."""
 _LOOSE = re.compile(
-    r"\b(not|other|others|except|exclud\w+|without|before|after|until|since|least|most|above|below|over|under|more|less|later|earlier|newer"
-    r"|older|within|minimum|maximum|near\w*|similar|sort\w*|order\w*|group\w*|format|visible|shared|available)\b",
+    r"\b(not|other|others|except|exclud\w+|without|before|after|until|since|least|most|above|"
+    r"below|over|under|more|less|later|earlier|newer"
+    r"|older|within|minimum|maximum|near\w*|similar|sort\w*|order\w*|group\w*|format|visible|"
+    r"shared|available)\b",
     re.IGNORECASE,
 )
 """Words of an argument that need not be equal to what a row shows."""
@@ -40,7 +43,8 @@ class Filter:
     tool: Tool
     name: str
     fields: frozenset[str]
-    """The field of its own name; else those whose names end in it, as `from_member_id` does in `member_id`."""
+    """The field of its own name; else those whose names end in it, as `from_member_id` does in
+    `member_id`."""
     listed: bool
     """Whether a part of a text is no value of it."""
 
@@ -113,7 +117,8 @@ def list_filters(tour: ExplorationRun, tool: Tool) -> Iterator[Filter]:
 
 
 def filters_choose_rows(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """By a value that rows show under its own name, a filter tells of those rows and of no others."""
+    """By a value that rows show under its own name, a filter tells of those rows and of no
+    others."""
     for tool in tour.tools.values():
         base = _find_base(tour, tool)
         if base is None:
@@ -210,7 +215,8 @@ def _describe(
 
 
 def _find_base(tour: ExplorationRun, tool: Tool) -> ObservedCall | None:
-    """A filter's call that was answered, else any: its state and its other arguments are those of all answers."""
+    """A filter's call that was answered, else any: its state and its other arguments are those of
+    all answers."""
     if tool.effect != "query":
         return None
     stops = [
@@ -261,7 +267,8 @@ def _list_known(tour: ExplorationRun, tool: Tool) -> list[Shown]:
 
 
 def _list_values(tour: ExplorationRun, one: Filter, base: ObservedCall) -> list[Json]:
-    """Values that rows show and that the filter is known to take: the interface lists them, or its tests take them from that column."""
+    """Values that rows show and that the filter is known to take: the interface lists them, or its
+    tests take them from that column."""
     known = set(map(str, tour.offers.list_taken(one.tool, one.name, base.start)))
     shown = [
         held
@@ -305,7 +312,8 @@ def _name(row: Shown) -> str:
 
 
 def _takes_words(schema: Mapping[str, Any]) -> bool:
-    """Texts, and numbers that name a row are not told apart from counts here: those are left alone."""
+    """Texts, and numbers that name a row are not told apart from counts here: those are left
+    alone."""
     kind: Json = schema.get("type")
     return "string" in (kind if is_array(kind) else [kind])
 

@@ -15,7 +15,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")
 
 
 def numbers_are_new(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A number that every row has for itself, and that neither the caller gave nor another table holds, is given a second time."""
+    """A number that every row has for itself, and that neither the caller gave nor another table
+    holds, is given a second time."""
     for stop in tour.writes():
         state, given = tour.states[stop.before], set(map(str, list_scalars(stop.call.arguments)))
         for change in tour.diff(stop):

@@ -51,7 +51,8 @@ class ReadPair:
     """One read asked twice of one state, in two ways that must not matter."""
 
     way: Literal["written", "turned"]
-    """In the session that wrote and in one that starts there, or only with the rows in the other order."""
+    """In the session that wrote and in one that starts there, or only with the rows in the other
+    order."""
     call: Call
     one: Observation
     other: Observation
@@ -62,7 +63,8 @@ class ReadPair:
 
 @dataclass(frozen=True)
 class WritePair:
-    """One change made twice on one state: in the session that had come there, and in one that starts there."""
+    """One change made twice on one state: in the session that had come there, and in one that
+    starts there."""
 
     first: ObservedCall
     call: Call
@@ -85,7 +87,8 @@ class HoleTest:
 
 
 def is_alike(one: Observation, other: Observation) -> bool:
-    """The same answer, up to the order of lists: a session keeps its rows as they came, and one that starts there as they are spelled."""
+    """The same answer, up to the order of lists: a session keeps its rows as they came, and one
+    that starts there as they are spelled."""
     told, heard = (one.outcome, one.code, one.parts), (other.outcome, other.code, other.parts)
     # Most answers are the same without a closer look.
     return told == heard or render_unordered(list(told)) == render_unordered(list(heard))
@@ -138,7 +141,8 @@ class ExplorationRun:
                 self._moves.append(stop)
 
     def heed(self, findings: Iterable[Finding], means: GateContext) -> list[Finding]:
-        """Findings that may be told, those of open probes first. The tour itself is always taken whole."""
+        """Findings that may be told, those of open probes first. The tour itself is always taken
+        whole."""
         found = [mark(finding, self.is_sealed(finding.evidence)) for finding in findings]
         return sorted(
             (finding for finding in found if means.admits(finding.sealed)),
@@ -146,7 +150,8 @@ class ExplorationRun:
         )
 
     def is_sealed(self, told: Json) -> bool:
-        """Whether evidence quotes a sealed call: one in four of those that no stored test makes, by what is called with which arguments."""
+        """Whether evidence quotes a sealed call: one in four of those that no stored test makes, by
+        what is called with which arguments."""
         if is_array(told):
             return any(map(self.is_sealed, told))
         if not is_object(told):
@@ -169,7 +174,8 @@ class ExplorationRun:
         return self._diffs[pair]
 
     def _leave_out_same(self, before: str, after: str) -> tuple[Json, Json]:
-        """Both states without the rows that are the same to the byte: of many, a call touches few."""
+        """Both states without the rows that are the same to the byte: of many, a call touches
+        few."""
         left, right = self._render_rows(before), self._render_rows(after)
         alike = {
             place for place, spelled in left.items() if spelled and right.get(place) == spelled

@@ -1,4 +1,5 @@
-"""What replies quote of rows: the values of a row that a reply names are those that the state holds after the call.
+"""What replies quote of rows: the values of a row that a reply names are those that the state holds
+after the call.
 
 {"id": "H1", "hive_id": "V3", "hive_status": "weak"}  ─► hives.V3.status
 """
@@ -27,13 +28,19 @@ class WrongQuote:
     @property
     def words(self) -> str:
         """For the ledger."""
-        return f"{self.attribute} of {self.row.collection}.{self.row.key} as {self.told!r}, and it is {self.row.value[self.attribute]!r}"
+        return (
+            f"{self.attribute} of {self.row.collection}.{self.row.key} as {self.told!r}, and it "
+            f"is {self.row.value[self.attribute]!r}"
+        )
 
     @property
     def observed(self) -> str:
         """For a judge: the record alone, and no word on whether the reply is wrong."""
         row, held = self.row, self.row.value[self.attribute]
-        return f"After the call, `{self.attribute}` of record {row.key} in `{row.collection}` was {held!r}."
+        return (
+            f"After the call, `{self.attribute}` of record {row.key} in `{row.collection}` was "
+            f"{held!r}."
+        )
 
 
 def find_misquote(stop: ObservedCall, tour: ExplorationRun) -> WrongQuote | None:
@@ -121,7 +128,8 @@ def _index(rows: Sequence[StateRow]) -> Mapping[str, Sequence[StateRow]]:
 
 
 def _find_row(key: Json, stem: str, rows: Mapping[str, Sequence[StateRow]]) -> StateRow | None:
-    """The only row of that key; of several, the one whose collection is named like what points there."""
+    """The only row of that key; of several, the one whose collection is named like what points
+    there."""
     found = rows.get(str(key), ()) if isinstance(key, str | int) else ()
     if len(found) > 1:
         found = [

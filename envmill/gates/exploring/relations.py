@@ -21,7 +21,8 @@ _MINDS_CASE = re.compile(
 )
 """Words of a search that finds what is written in the same case alone."""
 _PICKS = re.compile(
-    r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|cheapest|any(?! of| case)|suggest\w*"
+    r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|"
+    r"cheapest|any(?! of| case)|suggest\w*"
     r"|recommend\w*)\b",
     re.IGNORECASE,
 )
@@ -31,7 +32,8 @@ _PICKS = re.compile(
 ASKED: Mapping[str, str] = {
     "queries_disagree": "Should both tell the same value under that name?",
     "filter_widens": "Should this call, with the argument left out, tell of these rows too?",
-    "filter_differs": "Should this call, with that value, tell of the rows that show it under that name and of no others?",
+    "filter_differs": "Should this call, with that value, tell of the rows that show it under that name and of "
+    "no others?",
     "row_left_out": "Should this search, given a text that two rows hold, tell of both rows?",
     "whole_words_only": "Should this search find rows by a part of that text?",
     "case_sensitive": "Should this search find rows whatever the case of the letters?",
@@ -77,7 +79,8 @@ def reads_change_nothing(built: EnvironmentCase, tour: ExplorationRun) -> Iterat
 
 
 def writes_are_visible(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A read in the session that wrote says what a session says that starts from the state alone."""
+    """A read in the session that wrote says what a session says that starts from the state
+    alone."""
     for echo in tour.echoes:
         if echo.way == "written" and _differ(echo):
             names = ", ".join(stop.call.name for stop in echo.moves)
@@ -109,7 +112,8 @@ def _may_pick(tool: Tool) -> bool:
 
 
 def list_agrees_with_get(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
-    """What two queries tell of one row of one state: where one says what is stored, the other may not say otherwise."""
+    """What two queries tell of one row of one state: where one says what is stored, the other may
+    not say otherwise."""
     told: dict[tuple[int, str, str], list[tuple[ReadPair, Mapping[str, Json]]]] = {}
     for echo in tour.echoes:
         if echo.one.outcome == "ok":
@@ -182,7 +186,8 @@ def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
                 continue
             key = _find_key(whole, part)
             wide, narrow = _name_rows(whole, key), _name_rows(part, key)
-            # A row that is asked for by its own key may be one that the list leaves out, such as a kind of which there is nothing that day.
+            # A row that is asked for by its own key may be one that the list leaves out, such as a
+            # kind of which there is nothing that day.
             more = narrow - wide - ({canonical_json(value)} if key else set())
             if (
                 not _is_filter(tool, extra)
@@ -206,7 +211,8 @@ def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
 
 
 def _is_filter(tool: Tool, name: str) -> bool:
-    """An optional argument that, left out, leaves nothing out: one with a default chooses by that; a number may be a page."""
+    """An optional argument that, left out, leaves nothing out: one with a default chooses by that;
+    a number may be a page."""
     schema = tool.parameters.get("properties", {}).get(name)
     if schema is None or _PICKS.search(name.replace("_", " ")):
         return False
@@ -222,10 +228,12 @@ def _read_list(seen: Observation) -> list[Json] | None:
 
 
 def _find_key(*lists: Sequence[Json]) -> tuple[str, ...]:
-    """The way to the first field whose name ends in `id` and whose values differ within each list, in a row or in a record inside it;
+    """The way to the first field whose name ends in `id` and whose values differ within each list,
+    in a row or in a record inside it;
     empty if there is none.
 
-    It identifies a row whose other fields depend on the filter: who is free depends on the day that is asked for.
+    It identifies a row whose other fields depend on the filter: who is free depends on the day that
+    is asked for.
     """
     rows = [row for listed in lists for row in listed]
     first: Json = rows[0] if rows else None
@@ -300,7 +308,8 @@ def _may_differ(
 ) -> bool:
     """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or its words say that case matters.
 
-    A reference of which the parameter's own words promise that a part is enough is typed, and found, like a name.
+    A reference of which the parameter's own words promise that a part is enough is typed, and
+    found, like a name.
     """
     changed = [
         name
@@ -316,7 +325,8 @@ def _may_differ(
 
 
 def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A part that two texts hold finds what either of them finds; one that finds nothing is another fault."""
+    """A part that two texts hold finds what either of them finds; one that finds nothing is another
+    fault."""
     for tool in tour.tools.values():
         stops = [stop for stop in tour.of(tool.name) if stop.why == "shared"]
         for one, other, part in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
@@ -351,7 +361,8 @@ def _list_ids(stop: ObservedCall) -> set[str]:
 
 
 def states_stand_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A change does the same to a state in the session that came there and in one that starts there: nothing is kept beside the state."""
+    """A change does the same to a state in the session that came there and in one that starts
+    there: nothing is kept beside the state."""
     for twin in tour.twins:
         changes = diff_states(*twin.states)
         if twin.one.outcome != twin.other.outcome or changes:

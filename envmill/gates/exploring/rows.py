@@ -1,4 +1,5 @@
-"""States read as collections of rows, whatever they are keyed by, and replies read as rows with ids."""
+"""States read as collections of rows, whatever they are keyed by, and replies read as rows with
+ids."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,8 @@ def list_rows(state: Json) -> Iterator[StateRow]:
 
 
 def find_id(row: Mapping[str, Json]) -> str:
-    """What a row calls itself: its `id`, or the first attribute that ends so; empty when it has none."""
+    """What a row calls itself: its `id`, or the first attribute that ends so; empty when it has
+    none."""
     if isinstance(row.get("id"), str):
         return row["id"]
     return next(

@@ -1,4 +1,5 @@
-"""A hunt: the search attacker on one scenario, its sequences played many in one message, each different end judged once.
+"""A hunt: the search attacker on one scenario, its sequences played many in one message, each
+different end judged once.
 
 pool ─► episodes ─► one message ─► ends ─► verdicts ─► what each earned ─► the next generation
 """
@@ -48,7 +49,8 @@ class PaidSequence:
     said: tuple[str, ...]
     trial: Trial
     right: bool | None
-    """Whether it ends where the reference path does, up to chance; None where there is no such path."""
+    """Whether it ends where the reference path does, up to chance; None where there is no such
+    path."""
 
     @property
     def exploit(self) -> bool:
@@ -159,7 +161,8 @@ class SearchResult:
         return [await self._catch("library", attempt.calls, ending) for attempt, ending in paid]
 
     def earn(self, verdict: Verdict) -> float:
-        """What the search maximises: the reward where it pays in part; else the share of goals and facts, halved for each broken gate."""
+        """What the search maximises: the reward where it pays in part; else the share of goals and
+        facts, halved for each broken gate."""
         if self.scenario.verifier.partial or verdict.outcome != "fail":
             return verdict.reward or 0.0
         shares = [
@@ -242,7 +245,8 @@ class SearchResult:
         return new
 
     async def _is_worth_it(self, ending: Ending, verdict: Verdict, tally: SearchTally) -> bool:
-        """Whether it is paid more than all before it, or passes and is no further way to the right end."""
+        """Whether it is paid more than all before it, or passes and is no further way to the right
+        end."""
         most = max((catch.trial.verdict.reward or 0.0 for catch in tally.catches), default=0.0)
         return (verdict.reward or 0.0) > most or (
             verdict.outcome == "pass" and await self._is_right(ending) is False

@@ -21,7 +21,8 @@ class SessionPlan:
     route: tuple[Call, ...]
     calls: tuple[tuple[Why, Call], ...]
     looks: bool = False
-    """Whether the state is looked at where the route ends, and after every call that does not only read."""
+    """Whether the state is looked at where the route ends, and after every call that does not only
+    read."""
 
     def steps(self, reset: Reset) -> Iterator[Step]:
         yield reset
@@ -44,7 +45,8 @@ class SessionPlan:
 
 @dataclass(frozen=True)
 class WritePlan:
-    """Changes of several tools one after the other, what is read before and after them, and changes made at the end."""
+    """Changes of several tools one after the other, what is read before and after them, and changes
+    made at the end."""
 
     start: Json
     calls: tuple[Call, ...]
@@ -128,7 +130,8 @@ class VisitedState:
             )
 
     def agrees(self, alone: Sequence[ObservedCall]) -> bool:
-        """Whether nothing came out otherwise than in the session that came there; what drew on chance may."""
+        """Whether nothing came out otherwise than in the session that came there; what drew on
+        chance may."""
         if len(self.told) < len(self.reads):
             return False
         reads = all(

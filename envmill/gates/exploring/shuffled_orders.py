@@ -1,7 +1,8 @@
-"""Orders left to chance: reads asked on states that are the same but for the letters of their ids, so that sets come in many orders.
+"""Orders left to chance: reads asked on states that are the same but for the letters of their ids,
+so that sets come in many orders.
 
-A set of two comes the same way in every other process. With each id spelled a little longer, in the same order, its hash is another one:
-so many twists of a state are as good as so many processes.
+A set of two comes the same way in every other process. With each id spelled a little longer, in the
+same order, its hash is another one: so many twists of a state are as good as so many processes.
 """
 
 import ast
@@ -27,7 +28,8 @@ _ORDERLESS = frozenset(("len", "sorted", "min", "max", "any", "all"))
 
 
 def could_scatter(environment: Environment) -> bool:
-    """Whether the program makes sets, or asks for hashes or addresses; of one that cannot be parsed here nobody knows."""
+    """Whether the program makes sets, or asks for hashes or addresses; of one that cannot be parsed
+    here nobody knows."""
     return any(nodes is None or _scatters(nodes) for _, nodes in list_nodes(environment))
 
 

@@ -1,4 +1,5 @@
-"""States an environment is known to start from, each once: a test's own is found again without being spelled anew."""
+"""States an environment is known to start from, each once: a test's own is found again without
+being spelled anew."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -55,7 +56,8 @@ def _gather(built: EnvironmentCase) -> Starts:
 
 
 def _render(state: State) -> bytes:
-    """A tenth of the time of the canonical spelling, which is for what others must come to as well."""
+    """A tenth of the time of the canonical spelling, which is for what others must come to as
+    well."""
     try:
         return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
     except TypeError:

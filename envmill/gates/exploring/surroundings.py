@@ -1,4 +1,5 @@
-"""What is looked at around changes: reads before and after them, the same on the state that was left, and on it with its rows turned."""
+"""What is looked at around changes: reads before and after them, the same on the state that was
+left, and on it with its rows turned."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -13,7 +14,8 @@ from schemas.scenario import Change
 WRITES = 2
 """Writes per tool around which everything is read."""
 _CHAINED = 7
-"""Changes in one session: to start over, and to read everything once more, costs more than what each of them may hide of the others."""
+"""Changes in one session: to start over, and to read everything once more, costs more than what
+each of them may hide of the others."""
 _READS, _AIMED = 18, 4
 """Reads around one chain, and those among them that name one parameter's rows."""
 _SECONDS = 4
@@ -93,7 +95,8 @@ async def _visit(
 
 
 async def _compare(tour: ExplorationRun, visits: Sequence[VisitedState], play: Play) -> None:
-    """Every state once more, with its rows turned; where that comes out otherwise, as it is as well, to tell the one from the other."""
+    """Every state once more, with its rows turned; where that comes out otherwise, as it is as
+    well, to tell the one from the other."""
     turned = await play([visit.begin(turn_rows(visit.state)) for visit in visits])
     parted = [visit for visit, stops in zip(visits, turned, strict=True) if not visit.agrees(stops)]
     alone = dict(
@@ -110,7 +113,8 @@ async def _compare(tour: ExplorationRun, visits: Sequence[VisitedState], play: P
 
 
 class _Seconds:
-    """Changes to make at the end of chains: such as need no chance, those that were taken least first."""
+    """Changes to make at the end of chains: such as need no chance, those that were taken least
+    first."""
 
     def __init__(self, tour: ExplorationRun) -> None:
         self._taken: dict[str, int] = {}
@@ -157,7 +161,8 @@ def _find_near(tour: ExplorationRun, write: ObservedCall) -> set[str]:
 
 
 def _find_ends(state: Json) -> set[str]:
-    """Keys of the first and last rows, and of those they name: what passes over an end shows there."""
+    """Keys of the first and last rows, and of those they name: what passes over an end shows
+    there."""
     collections: dict[str, list[StateRow]] = {}
     for row in list_rows(state):
         collections.setdefault(row.collection, []).append(row)
@@ -187,7 +192,8 @@ def _aim(
 
 
 async def fill_gaps(tour: ExplorationRun, play: Play) -> None:
-    """Ids that are drawn come only once; others are counted, or given, and a count comes again when a row is gone."""
+    """Ids that are drawn come only once; others are counted, or given, and a count comes again when
+    a row is gone."""
     legs, places = list[SessionPlan](), list[list[str]]()
     for write in (stop for stops in pick_writes(tour).values() for stop in stops):
         if write.seen.uses.get("ids") or write.seen.uses.get("randomness"):
@@ -214,7 +220,8 @@ async def fill_gaps(tour: ExplorationRun, play: Play) -> None:
 
 
 def _make_gap(state: Json, added: Change) -> Json:
-    """The state in which a row that nobody names bears the key a change would give next; None when every row is named."""
+    """The state in which a row that nobody names bears the key a change would give next; None when
+    every row is named."""
     collection, key = added.path
     others = [row for row in list_rows(state) if row.collection == collection]
     free = [row for row in others if sum(value == row.key for value in list_scalars(state)) <= 2]

@@ -1,4 +1,5 @@
-"""Which tables each tool really touches, held against what it says it touches: calls of the tour, played again and asked after each.
+"""Which tables each tool really touches, held against what it says it touches: calls of the tour,
+played again and asked after each.
 
 declared reads  ◄─ compared ─► what SQLite's own parser was asked to read
 declared writes ◄─ compared ─► rows that differ after the call, and statements that were run and could have written
@@ -20,7 +21,8 @@ from schemas.environment import Tool
 
 _SHOWN = 5
 _DONE, _REFUSED = 12, 4
-"""Calls of each tool that are played again: those that were carried out, and those that were not."""
+"""Calls of each tool that are played again: those that were carried out, and those that were
+not."""
 
 
 @dataclass
@@ -29,7 +31,8 @@ class Touches:
 
     reads: set[str] = field(default_factory=set[str])
     writes: set[str] = field(default_factory=set[str])
-    """Tables that a statement it ran may write: a trigger that did not fire, or a cascade that found no row, counts."""
+    """Tables that a statement it ran may write: a trigger that did not fire, or a cascade that
+    found no row, counts."""
     changed: set[str] = field(default_factory=set[str])
     """Tables of which rows were others after a call."""
     done: int = 0
@@ -73,11 +76,17 @@ def find_misread(tables: Sequence[Table], state: Json) -> str:
     """Where the tables the record has are not those of the database; empty where they are."""
     declared = {table.name: [column.name for column in table.columns] for table in tables}
     if declared.keys() != state.keys():
-        return f"the schema makes the tables {', '.join(sorted(state))}; the record has {', '.join(sorted(declared))}"
+        return (
+            f"the schema makes the tables {', '.join(sorted(state))}; the record has "
+            f"{', '.join(sorted(declared))}"
+        )
     for name, rows in state.items():
         row: Json = next(iter(rows.values()), None)
         if is_object(row) and sorted(row) != sorted(declared[name]):
-            return f"{name} has the columns {', '.join(sorted(row))}; the record has {', '.join(sorted(declared[name]))}"
+            return (
+                f"{name} has the columns {', '.join(sorted(row))}; the record has "
+                f"{', '.join(sorted(declared[name]))}"
+            )
     return ""
 
 
@@ -129,7 +138,8 @@ def _list_changed(before: list[Json], after: list[Json]) -> set[str]:
 
 
 def _compare(tool: Tool, seen: Touches, tables: Mapping[str, Table]) -> Iterator[TouchMismatch]:
-    """What is written must be said; what is read, too, but for what a write makes SQLite look at."""
+    """What is written must be said; what is read, too, but for what a write makes SQLite look
+    at."""
     if hidden := sorted(seen.changed - set(tool.writes)):
         yield TouchMismatch(
             "undeclared_write",

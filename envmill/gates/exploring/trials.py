@@ -1,4 +1,5 @@
-"""The trials of one scenario: what its gates play, each thing once, many in one message to the jail, and the verdicts on it.
+"""The trials of one scenario: what its gates play, each thing once, many in one message to the
+jail, and the verdicts on it.
 
 attempt (calls, last words) ─┐
 attempt                     ─┼─► one message ─► endings ─► verdicts
@@ -34,13 +35,15 @@ _SCENARIOS = 64
 _FOLLOWED = 2
 """Ends of an attacker that it goes on from."""
 _LOST = 2
-"""Attempts of an attacker that has lost before it begins: they show what breaks, and no luck is to be had."""
+"""Attempts of an attacker that has lost before it begins: they show what breaks, and no luck is to
+be had."""
 
 T = TypeVar("T")
 
 
 class Trials:
-    """Played ends of one scenario. What is the same for several gates is played by whoever asks first."""
+    """Played ends of one scenario. What is the same for several gates is played by whoever asks
+    first."""
 
     def __init__(self, posed: ScenarioCase, means: GateContext) -> None:
         self.posed, self.scenario, self.environment = posed, posed.scenario, posed.environment
@@ -79,7 +82,8 @@ class Trials:
         return (await self.once("nothing", lambda: self.play([Attempt("do_nothing")])))[0]
 
     async def oracle(self) -> list[Trial]:
-        """The reference path, twice; the second time the way a third party would begin: after somebody else's session."""
+        """The reference path, twice; the second time the way a third party would begin: after
+        somebody else's session."""
         return await self.once("oracle", self._play_twice)
 
     async def elsewhere(self) -> Trial:
@@ -92,7 +96,8 @@ class Trials:
         )[0]
 
     async def attacks(self, run: Probes = "all") -> dict[str, list[Trial]]:
-        """Every attacker over its seeds, or those of them that are run; an attacker with one seed has no sealed attack."""
+        """Every attacker over its seeds, or those of them that are run; an attacker with one seed
+        has no sealed attack."""
         return await self.once(f"{run} attacks", lambda: self._attack(run))
 
     @property
@@ -101,7 +106,8 @@ class Trials:
         return self._means.seed * SEEDS
 
     def plan_attack(self, name: str, seed: int) -> Attempt:
-        """Every other one goes on from where the one before it ends: what lies about has changed by then."""
+        """Every other one goes on from where the one before it ends: what lies about has changed by
+        then."""
         attacker = ATTACKERS[name]
         first = seed - (seed - self.first_seed) % 2
         calls = [call for each in range(first, seed + 1) for call in self._plan(name, each)]
@@ -118,7 +124,8 @@ class Trials:
         return self._plans[name, seed]
 
     def list_seeds(self, name: str) -> range:
-        """One where nothing is left to chance; few where what it says in the end, the same whatever happens, leaves a fact untold."""
+        """One where nothing is left to chance; few where what it says in the end, the same whatever
+        happens, leaves a fact untold."""
         attacker, verifier = ATTACKERS[name], self.scenario.verifier
         lost = isinstance(attacker, Mute) and has_lost(verifier, attacker.words)
         return range(
@@ -268,7 +275,8 @@ class Trials:
         return trials
 
     def _follow(self, name: str, played: Sequence[Trial]) -> Iterator[Attempt]:
-        """The same once more, and then with the rows that came of it: an attacker plans before it has seen a reply, this one after."""
+        """The same once more, and then with the rows that came of it: an attacker plans before it
+        has seen a reply, this one after."""
         if len(played) <= _LOST:
             return
         attacker = ATTACKERS[name]
@@ -295,7 +303,8 @@ def looks_at_states_only(scenario: Scenario) -> bool:
 
 
 def start_elsewhere(scenario: Scenario) -> Reset:
-    """The scenario's state a few minutes later, with other ids: what a request means does not hang on either."""
+    """The scenario's state a few minutes later, with other ids: what a request means does not hang
+    on either."""
     later = datetime.fromisoformat(scenario.clock) + timedelta(minutes=11)
     return Reset(state=scenario.initial_state, clock=later.isoformat(), seed=scenario.seed + 101)
 

@@ -1,4 +1,5 @@
-"""Names and words a program writes, held against those it is known to use: what nobody reads again was misspelt."""
+"""Names and words a program writes, held against those it is known to use: what nobody reads again
+was misspelt."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,12 +12,14 @@ from schemas.base import Json, is_object
 from schemas.scenario import Change
 
 _BECOMES = re.compile(
-    r"\b(?:becomes?|moves? to|changes? to|is set to|goes to|turns?(?: into| to)?|marked(?: as)?) ['\"‘“]([^'\"’”\n]{2,40})['\"’”]",
+    r"\b(?:becomes?|moves? to|changes? to|is set to|goes to|turns?(?: into| to)?|marked(?: as)?) "
+    r"['\"‘“]([^'\"’”\n]{2,40})['\"’”]",
     re.IGNORECASE,
 )
 _PREFIXES = ("new_", "old_", "updated_", "current_")
 _MOST_WORDS, _FEWEST_ROWS = 12, 3
-"""An attribute with more different values is no life cycle; one seen in fewer rows is not known well enough."""
+"""An attribute with more different values is no life cycle; one seen in fewer rows is not known
+well enough."""
 
 
 def attributes_are_spelt_alike(
@@ -46,12 +49,16 @@ def attributes_are_spelt_alike(
                         "misspelt_attribute", words, _describe_evidence(stop, change)
                     )
             for name, twin in _find_slips(change, known):
-                words = f"{stop.call.name} adds a row to {change.path[0]} with {name!r}, which no row there has; {twin!r} says nothing"
+                words = (
+                    f"{stop.call.name} adds a row to {change.path[0]} with {name!r}, which no "
+                    f"row there has; {twin!r} says nothing"
+                )
                 yield BrokenRelation("misspelt_attribute", words, _describe_evidence(stop, change))
 
 
 def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """(attribute of a new row that no row has, the one it is nearly named like and which is empty or left out)."""
+    """(attribute of a new row that no row has, the one it is nearly named like and which is empty
+    or left out)."""
     if len(change.path) != 2 or change.op != "add" or not is_object(change.after):
         return
     usual, row = known.get(change.path[0], set()), change.after
@@ -68,7 +75,8 @@ def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple
 
 
 def values_are_known(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
-    """A write that moves a row to a word that neither rows, rules, interface nor comparisons know."""
+    """A write that moves a row to a word that neither rows, rules, interface nor comparisons
+    know."""
     source = "\n".join(built.environment.files.values())
     spoken = "\n".join(
         [*built.environment.rules, built.environment.policy_document, *_describe(tour)]
@@ -101,15 +109,19 @@ def values_are_known(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[B
                 ),
                 "",
             )
-            # A life cycle may well end in a word that nobody asks for again: only one that looks like another, or
-            # is spelt in capitals where no other is, is a slip.
+            # A life cycle may well end in a word that nobody asks for again: only one that looks
+            # like another, or is spelt in capitals where no other is, is a slip.
             if near or (not change.after.islower() and all(map(str.islower, words))):
-                said = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after!r}; known are {', '.join(sorted(words))}"
+                said = (
+                    f"{stop.call.name} sets {'.'.join(change.path)} to {change.after!r}; known "
+                    f"are {', '.join(sorted(words))}"
+                )
                 yield BrokenRelation("unknown_value", said, _describe_evidence(stop, change))
 
 
 def transitions_are_made(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
-    """A word that the rules say something becomes, and that no change ever sets, though every change was seen to do something."""
+    """A word that the rules say something becomes, and that no change ever sets, though every
+    change was seen to do something."""
     writes = list(tour.writes())
     if {stop.call.name for stop in writes} != {
         name for name, tool in tour.tools.items() if tool.effect == "change"
@@ -134,7 +146,8 @@ def transitions_are_made(built: EnvironmentCase, tour: ExplorationRun) -> Iterat
 
 
 def _find_named(rule: str, tour: ExplorationRun) -> set[str]:
-    """Collections a rule speaks of, by the singular of their names; all of them where it names none."""
+    """Collections a rule speaks of, by the singular of their names; all of them where it names
+    none."""
     words = set(re.findall(r"[a-z]+", rule.casefold()))
     known = {collection for state in tour.starts for collection in state}
     named = {
@@ -176,7 +189,8 @@ def _is_word(text: str) -> bool:
 
 
 def _is_near(one: str, other: str) -> bool:
-    """One is the other with a usual prefix or one or two letters more, or a long word within two letters of it."""
+    """One is the other with a usual prefix or one or two letters more, or a long word within two
+    letters of it."""
     if any(one == prefix + other for prefix in _PREFIXES):
         return True
     shorter, longer = sorted((one, other), key=len)

@@ -1,6 +1,8 @@
-"""Faulty versions of an environment: a refusal or a write less, a bound moved, an amount turned round. Read and rewritten, never run here.
+"""Faulty versions of an environment: a refusal or a write less, a bound moved, an amount turned
+round. Read and rewritten, never run here.
 
-Whether a version is really faulty is for execution to show: it must do something else than the original on the same call.
+Whether a version is really faulty is for execution to show: it must do something else than the
+original on the same call.
 """
 
 import ast
@@ -56,7 +58,8 @@ class Mutant:
 
 
 def sample_mutants(environment: Environment, seed: int) -> Iterator[Mutant]:
-    """Every mutant, tools in turn and in an order of chance, so that the first few show many tools and kinds."""
+    """Every mutant, tools in turn and in an order of chance, so that the first few show many tools
+    and kinds."""
     dice = random.Random(f"{environment.id}/{seed}")
     queues = [list(_list_changes(path, function)) for path, function in list_tools(environment)]
     for queue in queues:

@@ -50,7 +50,8 @@ def breed(subject: ScenarioCase, seed: int) -> list[Attempt]:
 
 
 def sample_writes(writes: Sequence[int], dice: random.Random) -> list[int]:
-    """All of few writes, and an even sample of many: each mutant plays the whole path, so that all would grow with the square."""
+    """All of few writes, and an even sample of many: each mutant plays the whole path, so that all
+    would grow with the square."""
     if len(writes) <= WRITES:
         return list(writes)
     stride = len(writes) / WRITES

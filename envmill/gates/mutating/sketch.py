@@ -1,4 +1,5 @@
-"""A sketch of a program: what is left of it when names and literals are erased, for comparing many programs with one another.
+"""A sketch of a program: what is left of it when names and literals are erased, for comparing many
+programs with one another.
 
 text ─► statements, each with its own names numbered ─► shingles: neighbours within a method     (a renamed copy has the same)
                                                      └► guards: conditions that refuse           (another rule makes another program)
@@ -74,7 +75,8 @@ class Sketch:
 
 
 def make_sketch(environment: Environment) -> Sketch:
-    """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our stack."""
+    """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our
+    stack."""
     sources = kind_of(environment).list_sources(environment)
     statements = [statement for text in sources.texts for statement in _list_statements(text)]
     methods = _split_methods(statements)
@@ -102,7 +104,8 @@ def _refuses(statement: str) -> bool:
 
 
 def _list_statements(text: str) -> Iterator[str]:
-    """Logical lines with names numbered within each; what is only a text, a docstring, is left out."""
+    """Logical lines with names numbered within each; what is only a text, a docstring, is left
+    out."""
     line: list[str] = []
     numbers: dict[str, str] = {}
     for token in tokenize.generate_tokens(StringIO(text).readline):

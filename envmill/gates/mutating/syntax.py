@@ -16,7 +16,8 @@ def list_nodes(environment: Environment) -> Iterator[tuple[str, Sequence[ast.AST
 
 
 def holds_number(environment: Environment, tool: str, number: float) -> bool:
-    """Whether a number, or its inverse, stands in the text a tool runs: its method, methods that are no tools, constants they name."""
+    """Whether a number, or its inverse, stands in the text a tool runs: its method, methods that
+    are no tools, constants they name."""
     others = {one.name for one in environment.tools} - {tool}
     for _, nodes in list_nodes(environment):
         if nodes is None:

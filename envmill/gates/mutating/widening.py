@@ -1,4 +1,5 @@
-"""A verifier made wider where it took chance for a wish: proposed, and tried on all that was played, never adopted by itself."""
+"""A verifier made wider where it took chance for a wish: proposed, and tried on all that was
+played, never adopted by itself."""
 
 from envmill.errors import BuildError
 from envmill.gates.exploring.trials import Trials
@@ -10,7 +11,8 @@ from schemas.scenario import Verifier
 
 
 async def widen(trials: Trials, right: Trial, other: Trial) -> Verifier | None:
-    """Goals and frame derived anew from both ends, the rest as it was; None unless it passes both and does not pay for nothing."""
+    """Goals and frame derived anew from both ends, the rest as it was; None unless it passes both
+    and does not pay for nothing."""
     one, two, nothing = right.ending, other.ending, (await trials.nothing()).ending
     if one is None or two is None or nothing is None:
         return None

@@ -1,4 +1,5 @@
-"""The layout of BFCL (`bfcl_eval/data`): requests as a whole and by turns, solutions of multi-turn tasks, and their tools.
+"""The layout of BFCL (`bfcl_eval/data`): requests as a whole and by turns, solutions of multi-turn
+tasks, and their tools.
 
 Function lists of single-turn tasks are left out: there are thousands, and each belongs to one task.
 """

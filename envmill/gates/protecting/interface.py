@@ -1,4 +1,5 @@
-"""What a look-alike of a world would have in common with it: names of tools, of their parameters and of columns."""
+"""What a look-alike of a world would have in common with it: names of tools, of their parameters
+and of columns."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -25,7 +25,8 @@ class BenchmarkTask:
     calls: tuple[tuple[str, dict[str, Json]], ...]
     """Tool and arguments of each call of the solution."""
     changes: tuple[tuple[list[str], str, Json], ...] = ()
-    """Path, operation and value after, of each change that the solution makes; empty where that is not known."""
+    """Path, operation and value after, of each change that the solution makes; empty where that is
+    not known."""
 
 
 @dataclass
@@ -33,7 +34,8 @@ class BenchmarkDomain:
     """A world of a benchmark, by what a look-alike of it would have."""
 
     interface: set[str] = field(default_factory=set[str])
-    """Names of tools, of their parameters, and of columns, each as words after a letter for what it is."""
+    """Names of tools, of their parameters, and of columns, each as words after a letter for what it
+    is."""
     policy: list[str] = field(default_factory=list[str])
     """Paragraphs."""
 
@@ -43,7 +45,8 @@ class Benchmark:
     """What a reader found."""
 
     texts: dict[str, str] = field(default_factory=dict[str, str])
-    """Place → text. A place is file, record, and number of the text in it: names of keys may be content."""
+    """Place → text. A place is file, record, and number of the text in it: names of keys may be
+    content."""
     tasks: list[BenchmarkTask] = field(default_factory=list[BenchmarkTask])
     domains: dict[str, BenchmarkDomain] = field(default_factory=dict[str, BenchmarkDomain])
     """Name of a world → what it is made of."""
@@ -69,7 +72,8 @@ def list_files(folder: Path) -> list[Path]:
 
 
 def read_any(folder: Path) -> Benchmark:
-    """Every text, wherever in a JSON value it stands, and paragraphs of plain files. Sketches in the folder are left out."""
+    """Every text, wherever in a JSON value it stands, and paragraphs of plain files. Sketches in
+    the folder are left out."""
     found = Benchmark()
     for path in list_files(folder):
         if path.suffix == SUFFIX:
@@ -82,7 +86,8 @@ def read_any(folder: Path) -> Benchmark:
 
 
 def _list_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """(record, text): a record is a line, an item of a list that is the whole file, or a paragraph."""
+    """(record, text): a record is a line, an item of a list that is the whole file, or a
+    paragraph."""
     if path.suffix not in SUFFIXES:
         raise SettingsError(
             f"{path} is no protected set that can be read: write it as {', '.join(SUFFIXES)}, or move it elsewhere."

@@ -1,5 +1,6 @@
 # pyright: reportUnknownMemberType=false
-"""The same task in other words: found by its words or its place among embeddings, and decided by its structure.
+"""The same task in other words: found by its words or its place among embeddings, and decided by
+its structure.
 
 request ─► words, embedding ─► the nearest tasks ─► calls after renaming, rare values, end ─► same_task, like_task, or nothing
 """
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 _NEAREST = 5
 """Tasks whose structure is looked at, by words and by embedding each."""
 CALLS, VALUES = 0.7, 0.75
-"""Share of the calls in order, and of the protected task's rare values, from which a task is the same. Of 200 tasks of BFCL, which share
-their worlds, 0.5 % reach both beside another; paraphrases that keep the records reach them nearly always."""
+"""Share of the calls in order, and of the protected task's rare values, from which a task is the
+same. Of 200 tasks of BFCL, which share their worlds, 0.5 % reach both beside another; paraphrases
+that keep the records reach them nearly always."""
 FEW = 2
 """Rare values of which all must be found where there are no more: that makes a suspicion."""
 CLONE_CALLS = 0.8
 CLONE_WORDS, CLONE_COSINE = 0.3, 0.8
-"""Where the values are others: how alike words or embeddings must be besides the calls. That makes a suspicion."""
+"""Where the values are others: how alike words or embeddings must be besides the calls. That makes
+a suspicion."""
 
 
 _CHANGES = {"equals": "set", "present": "add", "absent": "remove"}
@@ -92,7 +95,8 @@ def find_same_task(
 
 
 def compare_near(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") -> list[TaskMatch]:
-    """The nearest tasks, each with how much is in common; the reason is empty where that decides nothing."""
+    """The nearest tasks, each with how much is in common; the reason is empty where that decides
+    nothing."""
     if not sketch.tasks or not asked.calls:
         return []
     shares = estimate_shares(sign(sketch.salt, list_content_words(asked.text)), sketch.task_words)

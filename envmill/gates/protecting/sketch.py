@@ -1,5 +1,6 @@
 # pyright: reportUnknownMemberType=false
-"""Sketches: hashes of a benchmark's texts that tell whether another text repeats one of them, and that hold no text.
+"""Sketches: hashes of a benchmark's texts that tell whether another text repeats one of them, and
+that hold no text.
 
 texts ─► runs of 13 and 8 words ─► salted hashes, cut to 5 and 3 bytes, in the order of their values ─┐
       └► pairs of masked words ─► 1024 minima, cut to one bit each ────────────────────────────────────┤
@@ -41,13 +42,16 @@ if TYPE_CHECKING:
 
 VERSION = 2
 LONG, MIDDLE, SHORT = 13, 8, 3
-"""Runs of words: one of 13 is a quotation; of 8 it takes many; of 3, of a policy, they are compared as a whole."""
+"""Runs of words: one of 13 is a quotation; of 8 it takes many; of 3, of a policy, they are compared
+as a whole."""
 LEAST = MIDDLE
-"""Words of the shortest text that is sketched. Whoever guesses a shorter text could confirm the guess."""
+"""Words of the shortest text that is sketched. Whoever guesses a shorter text could confirm the
+guess."""
 _TOLD = 10
 """Words of a masked run of 13 that must not be masks: a list of names is no quotation."""
 LONG_BYTES, MIDDLE_BYTES = 5, 3
-"""Bytes of a hash. Five: two runs of a million rarely meet. Three: chance meetings are common, so one alone says nothing."""
+"""Bytes of a hash. Five: two runs of a million rarely meet. Three: chance meetings are common, so
+one alone says nothing."""
 PERMUTATIONS = 1024
 _KEPT_BIT = 40
 """The bit that is kept of a minimum; the highest bits of a minimum are zero."""
@@ -77,13 +81,15 @@ class ProtectedSketch:
 
     source: BenchmarkSource
     salt: bytes
-    """Made from the texts: equal texts have equal sketches, and no table of hashes fits two benchmarks."""
+    """Made from the texts: equal texts have equal sketches, and no table of hashes fits two
+    benchmarks."""
     names: tuple[str, ...]
     """Place of each text: file, record, and number of the text in it. Nothing of the content."""
     sets: Mapping[str, int]
     """File → texts."""
     short: int
-    """Texts of fewer than 13 words; only the whole of one is found, and of those under eight nothing."""
+    """Texts of fewer than 13 words; only the whole of one is found, and of those under eight
+    nothing."""
     power: Mapping[str, float]
     """Kind of planted copy → share that this sketch finds. Measured while the texts are there."""
     wholes: "Numbers"
@@ -104,13 +110,15 @@ class ProtectedSketch:
     embedder: str
     """What made `vectors`; empty where there are none."""
     vectors: "NDArray[np.int8]"
-    """Embedding of each task. Unlike hashes, embeddings can be turned back into something like the text: they are made only on request."""
+    """Embedding of each task. Unlike hashes, embeddings can be turned back into something like the
+    text: they are made only on request."""
     domains: tuple[str, ...]
     """Worlds of the benchmark."""
     interfaces: "Signatures"
     """Of each domain, MinHash of names of tools, parameters and columns."""
     policies: "Signatures"
-    """Of each domain, MinHash of masked runs of three words of its policy; of no runs where it has none."""
+    """Of each domain, MinHash of masked runs of three words of its policy; of no runs where it has
+    none."""
 
     @property
     def digest(self) -> str:
@@ -269,8 +277,10 @@ def list_quotations(text: str) -> Iterator[str]:
 
 
 def sign(salt: bytes, runs: Iterable[str]) -> "Signatures":
-    """MinHash with one bit of each minimum: any guess agrees with half of all bits, give or take 16 of 1024. A run of a text of 20 runs
-    adds 26 to that, one of a text of 100 runs adds 5, so that a dictionary of guesses drowns in chance."""
+    """MinHash with one bit of each minimum: any guess agrees with half of all bits, give or take 16
+    of 1024. A run of a text of 20 runs
+    adds 26 to that, one of a text of 100 runs adds 5, so that a dictionary of guesses drowns in
+    chance."""
     import numpy as np
 
     hashed = hash_runs(salt, runs, 8)
@@ -305,7 +315,8 @@ _PERMUTED: list[Any] = []
 
 
 def estimate_shares(signature: "Signatures", signatures: "Signatures") -> "NDArray[np.float64]":
-    """Share of runs in common with each, give or take 0.03; of unrelated ones half of all bits agree by chance."""
+    """Share of runs in common with each, give or take 0.03; of unrelated ones half of all bits
+    agree by chance."""
     import numpy as np
 
     other = np.bitwise_count(signatures ^ signature[None, :]).sum(axis=1, dtype=np.int64)
@@ -379,7 +390,8 @@ def read_sketch(path: Path) -> ProtectedSketch:
             arrays: dict[str, Any] = {name: file[name] for name in file.files if name != "head"}
         if head["version"] != VERSION:
             raise SettingsError(
-                f"{path} is a sketch of version {head['version']}; this EnvMill reads {VERSION}. Make it again with `protect`."
+                f"{path} is a sketch of version {head['version']}; this EnvMill reads {VERSION}. "
+                "Make it again with `protect`."
             )
         return ProtectedSketch(
             source=BenchmarkSource(**head["source"]),

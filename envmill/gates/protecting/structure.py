@@ -1,4 +1,5 @@
-"""The structure of a task without its words: the calls that solve it, with all names renamed, their values, and what they change."""
+"""The structure of a task without its words: the calls that solve it, with all names renamed, their
+values, and what they change."""
 
 import hashlib
 from collections import Counter
@@ -9,9 +10,11 @@ from difflib import SequenceMatcher
 from schemas.base import Json, is_array, is_object
 
 LEAST_CALLS = 3
-"""Calls from which a structure says anything: two calls in a row are alike in thousands of tasks."""
+"""Calls from which a structure says anything: two calls in a row are alike in thousands of
+tasks."""
 _MOST = 3
-"""Tasks of a benchmark in which a value is rare. Users, places and currencies of its world stand in many, and tell nothing."""
+"""Tasks of a benchmark in which a value is rare. Users, places and currencies of its world stand in
+many, and tell nothing."""
 _SIDES = ("agent", "user")
 """First steps of paths in states of two sides."""
 
@@ -21,14 +24,18 @@ class TaskStructure:
     """Holds no name: of a tool it says when it was called last, of a value one byte of a hash."""
 
     calls: tuple[str, ...] = ()
-    """A token for each call: how many calls ago the same tool was called, 0 for a new one, and the types of its arguments. A look-up more
+    """A token for each call: how many calls ago the same tool was called, 0 for a new one, and the
+    types of its arguments. A look-up more
     or less changes no other token."""
     values: frozenset[int] = frozenset()
-    """One byte of a hash for each value. One guess in fifty hits a task of five values by chance: none can be confirmed."""
+    """One byte of a hash for each value. One guess in fifty hits a task of five values by chance:
+    none can be confirmed."""
     rare: frozenset[int] = frozenset()
-    """Of a protected task: the bytes of those values that few tasks of its benchmark have. Only they are kept in a sketch."""
+    """Of a protected task: the bytes of those values that few tasks of its benchmark have. Only
+    they are kept in a sketch."""
     end: tuple[str, ...] = ()
-    """A token for each change: number of the collection, what happened, how deep, and the type; empty where the end is not known."""
+    """A token for each change: number of the collection, what happened, how deep, and the type;
+    empty where the end is not known."""
 
     def match_calls(self, other: "TaskStructure") -> float:
         """Share of the calls that stand in both in the same order; 0 where one has too few."""
@@ -68,7 +75,8 @@ def list_call_values(calls: Sequence[tuple[str, Mapping[str, Json]]]) -> frozens
 
 
 def find_rare(values: Sequence[frozenset[str]]) -> list[frozenset[str]]:
-    """Of each task's values, those that few tasks have. Tasks with the same values are variants of one, and count once."""
+    """Of each task's values, those that few tasks have. Tasks with the same values are variants of
+    one, and count once."""
     counts = Counter(value for task in set(values) for value in task)
     return [frozenset(value for value in task if counts[value] <= _MOST) for task in values]
 
@@ -96,7 +104,8 @@ def name_type(value: Json) -> str:
 
 
 def list_values(values: Iterable[Json]) -> Iterator[str]:
-    """Texts and numbers in arguments, wherever they stand. Truth values and single letters are nobody's."""
+    """Texts and numbers in arguments, wherever they stand. Truth values and single letters are
+    nobody's."""
     for value in values:
         if is_array(value):
             yield from list_values(value)

@@ -1,4 +1,5 @@
-"""The layout of τ²-bench: a folder for each domain, with tasks, tools and policies; `gold_diff.json` tells what solutions change."""
+"""The layout of τ²-bench: a folder for each domain, with tasks, tools and policies;
+`gold_diff.json` tells what solutions change."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""Whether what is to be told follows from what was read, or the words of the question fit another value better.
+"""Whether what is to be told follows from what was read, or the words of the question fit another
+value better.
 
 told value ─► readings that give it ─┐
 all readings ────────────────────────┴─► none gives it ─► underivable    each is outdone by another value's ─► wrong
@@ -71,8 +72,14 @@ class FactCheck:
         """A neutral question; yes says that the answer is wrong or does not follow."""
         if self.standing == "outdone":
             instead = self.how.partition(": ")[0]
-            return f"Asked for {self.fact.name!r} after these calls, is the right answer {instead} rather than {self.fact.value!r}?"
-        return f"After these calls, is there nothing that shows that {self.fact.value!r} is the right answer to {self.fact.name!r}?"
+            return (
+                f"Asked for {self.fact.name!r} after these calls, is the right answer {instead} "
+                f"rather than {self.fact.value!r}?"
+            )
+        return (
+            f"After these calls, is there nothing that shows that {self.fact.value!r} is the "
+            f"right answer to {self.fact.name!r}?"
+        )
 
     def describe(self) -> Json:
         return {
@@ -123,7 +130,8 @@ def judge(
             "",
         )
     others = find_sure([one for one in readings if not question.mark_value(one.value)])
-    # Who wishes for something has named no field that he wants to be told: only the row can be a wrong one.
+    # Who wishes for something has named no field that he wants to be told: only the row can be a
+    # wrong one.
     if subject.scenario.polarity != "answer":
         alike = {(one.what, one.table) for one in given}
         others = [one for one in others if (one.what, one.table) in alike]
@@ -182,7 +190,8 @@ def is_of_kind(fact: Fact, value: Json) -> bool:
 
 
 def is_same(fact: Fact, value: Json) -> bool:
-    """Whether a value that was read is what is to be told; of a text, each may be a part of the other."""
+    """Whether a value that was read is what is to be told; of a text, each may be a part of the
+    other."""
     if fact.kind == "number":
         wanted, number = read_number(fact.value), read_plain_number(value)
         return wanted is not None and number is not None and _is_rounded(number, wanted)
@@ -223,7 +232,8 @@ def may_follow(
 
 
 def counts_new_rows(fact: Fact, subject: ScenarioCase, counted: Sequence[CandidateAnswer]) -> bool:
-    """Whether a count is right once the path's own changes are counted: a list that was read before them lacks what they make."""
+    """Whether a count is right once the path's own changes are counted: a list that was read before
+    them lacks what they make."""
     number, changes = read_plain_number(fact.value), len(list_writes(subject))
     counts = [read_plain_number(one.value) for one in counted if one.what.startswith("count")]
     return number is not None and any(
@@ -232,7 +242,8 @@ def counts_new_rows(fact: Fact, subject: ScenarioCase, counted: Sequence[Candida
 
 
 def is_shown_in_hundredths(fact: Fact, question: Question, replies: Sequence[Observation]) -> bool:
-    """Whether a reply counts an amount in cents that is asked for in euros, or has it in a field of cents and nothing is to be counted."""
+    """Whether a reply counts an amount in cents that is asked for in euros, or has it in a field of
+    cents and nothing is to be counted."""
     number = read_plain_number(fact.value)
     if number is None:
         return False

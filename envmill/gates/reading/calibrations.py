@@ -1,4 +1,5 @@
-"""Calibrations of judges as data: a folder of JSON lines, one line for each judge, prompt and reason code.
+"""Calibrations of judges as data: a folder of JSON lines, one line for each judge, prompt and
+reason code.
 
 cases whose truth is known ─► both readings of each ─► counts by reason code ─► data/calibration/JUDGE.jsonl
 """
@@ -44,14 +45,16 @@ def read_cases(path: Path) -> list[SuspicionCase]:
 
 
 async def calibrate(cases: Sequence[SuspicionCase], models: ModelSession) -> list[JudgeCalibration]:
-    """How the judge answers, by reason code. An outage ends it: half of the cases would say something else."""
+    """How the judge answers, by reason code. An outage ends it: half of the cases would say
+    something else."""
     decisions = await asyncio.gather(*(_decide(case, models) for case in cases))
     codes = sorted({(case.gate, case.reason) for case in cases})
     return [_count(code, cases, decisions, models) for code in codes]
 
 
 def write_calibrations(found: Sequence[JudgeCalibration], folder: Path) -> Path:
-    """One file for each judge. A code that was calibrated again under the same prompt replaces its line."""
+    """One file for each judge. A code that was calibrated again under the same prompt replaces its
+    line."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{re.sub(r'[^a-z0-9.-]+', '-', found[0].model.lower())}.jsonl"
     fresh = {(one.gate, one.reason, one.prompt_hash) for one in found}

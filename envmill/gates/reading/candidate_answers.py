@@ -1,4 +1,5 @@
-"""Readings: what replies could be the answer to, each with the words of the question that it accounts for.
+"""Readings: what replies could be the answer to, each with the words of the question that it
+accounts for.
 
 replies ─► tables of rows ─► cells, counts, sums, extremes and whose they are ─► Reading (value, words, field)
 """
@@ -81,7 +82,8 @@ def read_tables(
 
 
 def list_objects(value: Json, name: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """(name it stands under, plain fields) of objects anywhere inside; rows under keys of their own stand under the name of all."""
+    """(name it stands under, plain fields) of objects anywhere inside; rows under keys of their own
+    stand under the name of all."""
     if is_array(value):
         for one in value:
             yield from list_objects(one, name)
@@ -97,7 +99,8 @@ def list_objects(value: Json, name: str) -> Iterator[tuple[str, Mapping[str, Jso
 
 
 def describe_fields(question: Question, fields: Mapping[str, Json], table: str) -> Mask:
-    """What is said of an object's plain values, and what their fields are called; a number is said where its field is, or as in `box 2`."""
+    """What is said of an object's plain values, and what their fields are called; a number is said
+    where its field is, or as in `box 2`."""
     words = 0
     for name, value in fields.items():
         said = 0 if is_array(value) else question.mark_value(value)
@@ -167,7 +170,8 @@ def _read_cells(question: Question, table: ReplyTable, row: ReplyRow) -> Iterato
 
 
 def _list_subsets(table: ReplyTable) -> Iterator[list[ReplyRow]]:
-    """All rows, and those of which the same is said, of themselves or with the rows they refer to."""
+    """All rows, and those of which the same is said, of themselves or with the rows they refer
+    to."""
     seen: set[tuple[int, ...]] = set()
     for masks in ([row.own for row in table.rows], [row.words for row in table.rows]):
         kinds = list(dict.fromkeys([0, *masks]))

@@ -1,4 +1,5 @@
-"""What a request's sentences say of the reference path's changes: in which order they are wanted, which nobody wants, which otherwise."""
+"""What a request's sentences say of the reference path's changes: in which order they are wanted,
+which nobody wants, which otherwise."""
 
 import re
 from collections import Counter
@@ -40,16 +41,19 @@ _NAMED_FIRST = "".join(
 )
 _DEMANDS = re.compile(
     r"\b(?:(?:\A|(?<=and )|(?<=[,;.:!?] )|(?<=[\n-] )|(?<=\n))then(?! *(?:[.,;:!?)]|$))"
-    rf"|{_NAMED_FIRST}first(?! of all,? (?:thank|hello|hi))|firstly|secondly|thirdly|afterwards|after (?:that|this|which)"
+    rf"|{_NAMED_FIRST}first(?! of all,? (?:thank|hello|hi))|firstly|secondly|thirdly|afterwards|"
+    r"after (?:that|this|which)"
     r"|followed by|finally|lastly|subsequently|thereafter"
-    r"|whereupon|only then|before (?:that|this|you|doing)|beforehand|once (?:that|this|it|he|she|they)|as soon as"
+    r"|whereupon|only then|before (?:that|this|you|doing)|beforehand|once (?:that|this|it|he|she|"
+    r"they)|as soon as"
     r"|in (?:this|that|the following) order"
     r"|one after (?:the other|another)|one by one|step by step|next,|to (?:begin|start) with)\b"
 )
-"""Words that demand an order. Wishes that stand one after the other, numbered or not, ask for none; neither do "the very first day",
-"he stays until six then" and "we are then short of one"."""
+"""Words that demand an order. Wishes that stand one after the other, numbered or not, ask for none;
+neither do "the very first day", "he stays until six then" and "we are then short of one"."""
 _JOINS = re.compile(
-    r"\b(?:and|then|because|so that|after(?! \d)|afterwards|plus|next|also|too|as well|followed|whereupon"
+    r"\b(?:and|then|because|so that|after(?! \d)|afterwards|plus|next|also|too|as well|followed|"
+    r"whereupon"
     r"|furthermore|subsequently|thereafter"
     r"|before (?:\w+ing|that|this|these|it|you|i|we|they|he|she|the|a|an|all|any))\b"
     r"(?: (?:then|also|after that|afterwards|next)\b)?|[;+](?=.*\w)"
@@ -62,14 +66,16 @@ _DEPTH = 2
 
 
 def order_as_asked(subject: ScenarioCase, asked: RequestAlignment) -> list[int] | None:
-    """Places of the changes in the order asked for; None where none is demanded, where it is the path's own, or words turn it round."""
+    """Places of the changes in the order asked for; None where none is demanded, where it is the
+    path's own, or words turn it round."""
     if not _DEMANDS.search(normalise(subject.scenario.request)):
         return None
     return order_by_sentences(asked) or order_by_words(subject)
 
 
 def order_by_words(subject: ScenarioCase) -> list[int] | None:
-    """By where the request first speaks of what is each change's alone; None where it does not of each."""
+    """By where the request first speaks of what is each change's alone; None where it does not of
+    each."""
     stock, writes = StateIndex.of(subject.scenario.initial_state), list_writes(subject)
     text = normalise(subject.scenario.request)
     words = {place: set(list_words(subject, place, stock)) for place in writes}
@@ -121,7 +127,8 @@ def sort_as_asked(
 
 
 def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether a name, or more than one word, says which sentence asks for it, and the other's does not show all that and more. No sentence
+    """Whether a name, or more than one word, says which sentence asks for it, and the other's does
+    not show all that and more. No sentence
     by which the two would stand as the path has them may name either of them as well."""
     here, there = (late.list_shown(asked.texts[each.sentence]) for each in (late, soon))
     if not (len(here) > 1 or not all(str(sign).islower() for _, sign in here)) or here < there:
@@ -132,7 +139,8 @@ def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignmen
 
 
 def _is_named_best(change: RequestedChange, others: Iterable[int], asked: RequestAlignment) -> bool:
-    """Whether its sentence names it better than each of these does: words such as `urgent` are said of many rows."""
+    """Whether its sentence names it better than each of these does: words such as `urgent` are said
+    of many rows."""
     own = _weigh_names(change, asked.texts[change.sentence])
     return all(_weigh_names(change, asked.texts[number]) < own for number in others)
 
@@ -148,7 +156,8 @@ def _weigh_names(change: RequestedChange, text: Question) -> float:
 def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
     """Whether the request says in words that what it asks for first comes later.
 
-    "Before that" may be about every wish of its sentence, or order two wishes of it. It is about every one if the path does all of them
+    "Before that" may be about every wish of its sentence, or order two wishes of it. It is about
+    every one if the path does all of them
     before the late change.
     """
     waits, goes_first = (
@@ -162,7 +171,8 @@ def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignme
 
 
 def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
-    """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it has parts."""
+    """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it
+    has parts."""
     for one in asked.known:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
         if (
@@ -176,7 +186,8 @@ def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
 
 
 def _goes_with_others(wish: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether a sentence that asks for other changes says what is this one's alone, and goes on as often as it takes to ask for it, too."""
+    """Whether a sentence that asks for other changes says what is this one's alone, and goes on as
+    often as it takes to ask for it, too."""
     for number, text in enumerate(asked.texts):
         others = [one for one in asked.wishes if one.sentence == number]
         if number != wish.sentence and others and count_joins(text, others) >= len(others):
@@ -187,7 +198,8 @@ def _goes_with_others(wish: RequestedChange, asked: RequestAlignment) -> bool:
 
 
 def count_joins(text: Question, wishes: Sequence[RequestedChange]) -> int:
-    """How often a sentence goes on to something else: behind its opening, and behind the first word of what it asks for."""
+    """How often a sentence goes on to something else: behind its opening, and behind the first word
+    of what it asks for."""
     signs = {sign for wish in wishes for sign in wish.list_telling(text)}
     begin = max(
         _OPENING, min(text.find_start(mask_sign(sign, text)) for sign in signs) if signs else 0

@@ -1,6 +1,7 @@
 """Slips in the policies of columns, as one scenario shows them.
 
-a wish that lands in an exempt column · chance in a hard one · a column that is not exempt, and the verifier does not ask for it
+a wish that lands in an exempt column · chance in a hard one · a column that is not exempt, and the
+verifier does not ask for it
 """
 
 from collections.abc import Iterator, Sequence

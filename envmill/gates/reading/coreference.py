@@ -12,7 +12,8 @@ _SHORTEST = 2
 
 
 def name_antecedents(sentences: Sequence[str], stock: StateIndex) -> list[str]:
-    """The sentences, with the name behind each word that only points to it; one that points to nothing named stays alone."""
+    """The sentences, with the name behind each word that only points to it; one that points to
+    nothing named stays alone."""
     homes = {" ".join(split_name(name)): name for name in stock.rows}
     if not homes:
         return list(sentences)

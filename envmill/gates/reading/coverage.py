@@ -1,4 +1,5 @@
-"""Rules that no stored test breaks: a reader names the missing calls, the jail makes them, and the judge reads what was accepted.
+"""Rules that no stored test breaks: a reader names the missing calls, the jail makes them, and the
+judge reads what was accepted.
 
 rules, tools, tests with their ends ─► reader ─► missing calls ─► jail ─┬─ refused: a test more
                                                                         └─ accepted ─► judge, twice yes ─► a test that is red
@@ -121,7 +122,8 @@ async def confirm(
     """Whether both readings find that the rule forbids what was accepted."""
     calls = [*missed.told.setup, missed.told.call]
     question = (
-        f"Does the rule {missed.rule!r} forbid the last call that was executed, {_render(missed.told.call)}, in the state in which it was "
+        f"Does the rule {missed.rule!r} forbid the last call that was executed, "
+        f"{_render(missed.told.call)}, in the state in which it was "
         "made (the rows of the initial state, changed by the calls before it)?"
     )
     witness: Json = [

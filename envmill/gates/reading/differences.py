@@ -1,4 +1,5 @@
-"""How a blind reader's understanding differs from what the reference path does and the verifier wants.
+"""How a blind reader's understanding differs from what the reference path does and the verifier
+wants.
 
 wanted changes ─► played: passes? ─yes─► nothing differs
                      └─no─► each change beside a write of the path ─► rows, values, decisions ─► put into the path: passes? ─no─► difference
@@ -22,7 +23,8 @@ from schemas.reading import ReadChange, ReaderReply, TwoReadings, Understanding
 from schemas.scenario import LEFT_ALONE, Fact
 
 _OTHERS = 6
-"""Other rows that are tried where a reader says that none is determined: one that is paid shows that the choice is free."""
+"""Other rows that are tried where a reader says that none is determined: one that is paid shows
+that the choice is free."""
 _LONGEST = 300
 """Characters of a candidate in a question."""
 _UNLIKE = "something else altogether"
@@ -39,7 +41,8 @@ class PathDisagreement:
     words: str
     """For the author: what the reader understood, and what the path does."""
     question: str
-    """For the judge: neutral, with both candidates in an order that does not tell which is whose."""
+    """For the judge: neutral, with both candidates in an order that does not tell which is
+    whose."""
     seen: Json
 
 
@@ -158,7 +161,8 @@ class _Comparison:
         return found
 
     def _compare_unread(self, place: int, rest: Sequence[ReadChange]) -> list[PathDisagreement]:
-        """A write that no change of the reader stands for. Another way to the same rows is none of our business."""
+        """A write that no change of the reader stands for. Another way to the same rows is none of
+        our business."""
         call = self._scenario.oracle[place]
         rows = set(self._list_rows(call.arguments))
         if rows and any(rows <= set(self._list_rows(change.arguments)) for change in rest):
@@ -196,8 +200,14 @@ class _Comparison:
     def _describe_asked(self, change: ReadChange) -> PathDisagreement:
         """Nothing is done, and the reader would have to ask before it could say so."""
         lacking = ", ".join(change.undetermined)
-        words = f"by the words {change.words!r} a reader cannot tell which {lacking} of {change.tool} is meant, and would ask"
-        question = f"Do the words {change.words!r}, with what the user can tell and the rows, leave open which {lacking} of {change.tool} "
+        words = (
+            f"by the words {change.words!r} a reader cannot tell which {lacking} of "
+            f"{change.tool} is meant, and would ask"
+        )
+        question = (
+            f"Do the words {change.words!r}, with what the user can tell and the rows, leave "
+            f"open which {lacking} of {change.tool} "
+        )
         question += "is meant?"
         return PathDisagreement(
             "two_readings", words, question, {"asked": change.model_dump(mode="json")}
@@ -207,10 +217,14 @@ class _Comparison:
         """Both candidates, in an order of their own."""
         both = sorted({self._describe(name, one) for one in (ours, theirs) if one is not None})
         told = "no value" if ours is None else self._describe(name, ours)
-        words = f"call {pair.place + 1}, {pair.call.name}: by the words {pair.change.words!r} a reader takes {name} to be "
+        words = (
+            f"call {pair.place + 1}, {pair.call.name}: by the words {pair.change.words!r} a "
+            f"reader takes {name} to be "
+        )
         words += f"{self._describe(name, theirs)}; the reference path uses {told}"
         question = (
-            f"For {name} of {pair.call.name} (call {pair.place + 1}), do the request and what the user tells call for another value "
+            f"For {name} of {pair.call.name} (call {pair.place + 1}), do the request and what the "
+            "user tells call for another value "
             f"than the one that was used? Candidates: {'; '.join(both)}."
         )
         return PathDisagreement(
@@ -224,7 +238,8 @@ class _Comparison:
         words = f"call {pair.place + 1}, {pair.call.name}: by the words {pair.change.words!r} a reader cannot tell which {name} is meant; the "
         words += f"reference path uses {self._describe(name, pair.call.arguments[name])}"
         question = (
-            f"Do the request and what the user can tell, with the rows, rules and policy, leave open what {name} of {pair.call.name} "
+            "Do the request and what the user can tell, with the rows, rules and policy, leave "
+            f"open what {name} of {pair.call.name} "
             f"(call {pair.place + 1}) has to be?"
         )
         return PathDisagreement(
@@ -241,10 +256,19 @@ class _Comparison:
             "ask": "ask the person first",
         }[pair.change.decision]
         told = _render(pair.call.name, pair.call.arguments)
-        words = f"call {pair.place + 1}, {told}: by the words {pair.change.words!r} a reader would {does}"
+        words = (
+            f"call {pair.place + 1}, {told}: by the words {pair.change.words!r} a reader would "
+            f"{does}"
+        )
         if pair.change.decision == "ask":  # in the form `single` nobody answers
-            words += ", and the request does not answer it: say in it what the person would answer, or that they agree"
-        question = f"By the request, the rules and the policy document, should the agent {does} instead of calling {told}?"
+            words += (
+                ", and the request does not answer it: say in it what the person would answer, "
+                "or that they agree"
+            )
+        question = (
+            f"By the request, the rules and the policy document, should the agent {does} instead "
+            f"of calling {told}?"
+        )
         code = "two_readings" if pair.change.decision == "ask" else "read_otherwise"
         return PathDisagreement(
             code, words, question, {"call": pair.place + 1, "reader": pair.change.decision}
@@ -301,7 +325,8 @@ class _Comparison:
     # Values.
 
     def _resolve(self, change: ReadChange) -> ReadChange:
-        """Rows that are called by their name under their key, and no argument that the tool does not take or that is left empty."""
+        """Rows that are called by their name under their key, and no argument that the tool does
+        not take or that is left empty."""
         tool = self._tools[change.tool]
         known: Mapping[str, Json] = tool.parameters.get("properties", {})
         named = {
@@ -335,7 +360,8 @@ class _Comparison:
         return _fold(ours) == _fold(theirs)
 
     def _is_telling(self, name: str, value: Json) -> bool:
-        """Whether a value that the path leaves at its default has to be right: no text of somebody's own, and not the default."""
+        """Whether a value that the path leaves at its default has to be right: no text of
+        somebody's own, and not the default."""
         schema: Mapping[str, Json] = {}
         for tool in self._tools.values():
             schema = tool.parameters.get("properties", {}).get(name, schema)
@@ -399,7 +425,8 @@ class _Comparison:
                 )
 
     def _find_instead(self, fact: Fact, spare: Sequence[str]) -> str:
-        """The answer that is about the same: it names another value of the same field, or of the same kind and speaks of it; or empty."""
+        """The answer that is about the same: it names another value of the same field, or of the
+        same kind and speaks of it; or empty."""
         questions = {one.answer: one.question for one in self._reply.answers}
         rivals = self._list_rivals(fact)
         about = set(split_words(normalise(fact.name)))
@@ -422,7 +449,8 @@ class _Comparison:
         return spare[0] if alone else ""
 
     def _list_rivals(self, fact: Fact) -> list[str]:
-        """Other values of the fields that hold the fact's value, and what the verifier itself lists."""
+        """Other values of the fields that hold the fact's value, and what the verifier itself
+        lists."""
         same = [values for values in self._stock.fields.values() if fact.value in values]
         return [
             str(one)
@@ -438,14 +466,18 @@ class _Comparison:
             if self._ends_differently(pair):
                 one, other = sorted((_describe(pair.one), _describe(pair.other)))
                 words = f"a reader finds two readings of {pair.words!r}: {one}; {other}"
-                question = f"Can the words {pair.words!r} be understood in both of these ways, and would the work then end differently: "
+                question = (
+                    f"Can the words {pair.words!r} be understood in both of these ways, and "
+                    "would the work then end differently: "
+                )
                 question += f"(a) {one}; (b) {other}?"
                 yield PathDisagreement(
                     "two_readings", words, question, pair.model_dump(mode="json")
                 )
 
     def _ends_differently(self, pair: TwoReadings) -> bool:
-        """Where nothing is to be done both may say so. Whoever is to ask back is given two readings on purpose: one that is asked
+        """Where nothing is to be done both may say so. Whoever is to ask back is given two readings
+        on purpose: one that is asked
         about in one reading and done in the other is none of these."""
         doing = [one.decision == "do" for one in (pair.one, pair.other)]
         if self._scenario.polarity in LEFT_ALONE:

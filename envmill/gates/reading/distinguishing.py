@@ -1,4 +1,5 @@
-"""Whether the words of a request tell one row from another in a way that comparing values does not show.
+"""Whether the words of a request tell one row from another in a way that comparing values does not
+show.
 
 `the lowest mileage` ─► which has the least     `not locked` ─► which is locked     `the printer that skips lines` ─► whose text has it
 """
@@ -18,8 +19,10 @@ Row = Mapping[str, Json]
 _MOST = ("highest", "last")
 _LEAST = ("lowest", "first")
 _FURTHER: Mapping[str, str] = {
-    "highest": r"|fastest|heaviest|nicest|strongest|furthest|fullest|busiest|bigger|larger|higher|older|longer|dearer",
-    "lowest": r"|nearest|closest|emptiest|slowest|lightest|quietest|smaller|lower|shorter|cheaper|fewer|youngest|younger",
+    "highest": r"|fastest|heaviest|nicest|strongest|furthest|fullest|busiest|bigger|larger|higher|older|"
+    r"longer|dearer",
+    "lowest": r"|nearest|closest|emptiest|slowest|lightest|quietest|smaller|lower|shorter|cheaper|"
+    r"fewer|youngest|younger",
     "first": r"|older|oldest",
     "last": r"|newer",
 }
@@ -29,7 +32,8 @@ _SHORTEST = 3
 
 
 def distinguish(target: Row, rival: Row, fitting: Sequence[Row], text: str) -> bool:
-    """Whether a normalised text means the target and not the rival; `fitting` are all rows that the text fits as well."""
+    """Whether a normalised text means the target and not the rival; `fitting` are all rows that the
+    text fits as well."""
     if any(is_excluded(name, target.get(name), value, text) for name, value in rival.items()):
         return True
     left = [
@@ -71,7 +75,8 @@ def _is_turned(text: str, span: tuple[int, int]) -> bool:
 
 
 def is_extreme(target: Row, others: Sequence[Row], text: str) -> bool:
-    """Whether the text asks for the most or the least of something, and of the rows that it fits the target alone has that."""
+    """Whether the text asks for the most or the least of something, and of the rows that it fits
+    the target alone has that."""
     fields = [name for name, value in target.items() if _is_measure(value)]
     # A field that is named counts alone: the lowest mileage says nothing of prices.
     named = [name for name in fields if any(find_words(text, word) for word in cut_name(name))]
@@ -97,7 +102,8 @@ def _asks(operations: Sequence[str], text: str) -> bool:
 
 
 def has_own_word(target: Row, rival: Row, text: str) -> bool:
-    """Whether the text says a word of a longer text of the target that the rival's lacks, and none that only the rival's has."""
+    """Whether the text says a word of a longer text of the target that the rival's lacks, and none
+    that only the rival's has."""
     said = {stem(word) for word in split_words(text)}
     for name, ours in target.items():
         theirs = rival.get(name)

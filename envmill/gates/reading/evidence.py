@@ -1,4 +1,5 @@
-"""What a judge is shown of an item: its texts, the reference path and the rows that matter, and nothing that names a gate."""
+"""What a judge is shown of an item: its texts, the reference path and the rows that matter, and
+nothing that names a gate."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -65,7 +66,8 @@ def describe_item(
 
 
 def list_told(scenario: Scenario) -> list[str]:
-    """What the user can tell, in an order that storing a scenario keeps: verify asks what the repair loop asked, and pays for it once."""
+    """What the user can tell, in an order that storing a scenario keeps: verify asks what the
+    repair loop asked, and pays for it once."""
     return [f"{name}: {value}" for name, value in sorted(scenario.user.facts.items())]
 
 
@@ -101,7 +103,8 @@ def holds_quote(item: SuspicionItem, quote: str) -> bool:
 
 
 def _list_texts(value: Json) -> Iterator[str]:
-    """Each text by itself, and each part as JSON, since rows and calls are quoted as they are printed."""
+    """Each text by itself, and each part as JSON, since rows and calls are quoted as they are
+    printed."""
     if is_object(value) or is_array(value):
         yield canonical_json(value)
         for part in value.values() if is_object(value) else value:

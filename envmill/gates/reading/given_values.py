@@ -1,4 +1,5 @@
-"""What people know without being told: values that a tool's interface lists, and values that other words of theirs amount to.
+"""What people know without being told: values that a tool's interface lists, and values that other
+words of theirs amount to.
 
 schema, descriptions ─► values listed there                  `planned, under_way, done or cancelled`
 `the third floor`, `a dozen`, `25 kg`, `one more` ─► 3, 12, 25000, what is there and one
@@ -66,34 +67,46 @@ _COUNTS: Mapping[str, Decimal] = {
 }
 """Numbers that people say in other words than the plain ones up to twelve."""
 _FACTORS = tuple(map(Decimal, (7, 12, 24, 30, 60, 100, 1000, 3600)))
-"""Weeks in days, years in months, dozens, days in hours, hours in minutes, euros in cents, kilograms in grams."""
+"""Weeks in days, years in months, dozens, days in hours, hours in minutes, euros in cents,
+kilograms in grams."""
 _UNITS = re.compile(
-    r"(?i)\d\s*(?:kg|km|kilo\w*|g|grams?|t|tonnes?|tons?|m|metres?|meters?|cm|mm|l|lit\w+|ml|h|hrs?|hours?|min\w*|s|secs?|seconds?|days?"
-    r"|weeks?|months?|years?|eur\w*|usd|gbp|dollars?|pounds?|dozens?|percent|per cent|k)\b|[$€£]\s?\d|\d\s?[€£%]"
+    r"(?i)\d\s*(?:kg|km|kilo\w*|g|grams?|t|tonnes?|tons?|m|metres?|meters?|cm|mm|l|lit\w+|ml|h|"
+    r"hrs?|hours?|min\w*|s|secs?|seconds?|days?"
+    r"|weeks?|months?|years?|eur\w*|usd|gbp|dollars?|pounds?|dozens?|percent|per cent|k)\b|"
+    r"[$€£]\s?\d|\d\s?[€£%]"
+)
+_HUNDREDFOLD = re.compile(
+    r"(?i)\b(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|francs?|metres?|meters?)\b|\d\s?(?:m|"
+    r"eur)\b|[$€£]"
 )
 _HUNDREDFOLD = re.compile(
     r"(?i)\b(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|francs?|metres?|meters?)\b|\d\s?(?:m|eur)\b|[$€£]"
 )
 """Units of which programs count the hundredths."""
 _STEP = re.compile(
-    r"\b(?:more|less|fewer|another|extra|additional|further|increase\w*|rais\w+|lower\w*|reduc\w+|cut|up by|down by"
+    r"\b(?:more|less|fewer|another|extra|additional|further|increase\w*|rais\w+|lower\w*|reduc\w+|"
+    r"cut|up by|down by"
     r"|on top|than|longer|shorter"
     r"|later|earlier|plus|minus|off|discount)\b"
 )
 _SHARE = re.compile(
-    r"\b(?:as many|as much|just as|each|apiece|every|per|times|twice|double\w*|triple\w*|half|quarter|percent"
+    r"\b(?:as many|as much|just as|each|apiece|every|per|times|twice|double\w*|triple\w*|half|"
+    r"quarter|percent"
     r"|per cent|same|equal\w*|split|share"
     r"|(?:day|week|month|year|night)(?:s'|'s))|%"
 )
 _WHOLE = re.compile(
-    r"\b(?:both|everything|remain\w*|left(?! to (?:do|be done|ask|say)\b)|total|sum|difference|whatever|whole"
+    r"\b(?:both|everything|remain\w*|left(?! to (?:do|be done|ask|say)\b)|total|sum|difference|"
+    r"whatever|whole"
     r"|as (?:early|late|soon|long|few|little|far)|earliest|latest)\b"
 )
-"""Words by which an amount is worked out from what is there: by adding to it, by a share of it, or of all of it."""
+"""Words by which an amount is worked out from what is there: by adding to it, by a share of it, or
+of all of it."""
 
 
 def list_values(tool: Tool | None, path: str) -> tuple[list[Json], str]:
-    """Values that the schema of an argument lists, and the words of the interface about it, examples left out."""
+    """Values that the schema of an argument lists, and the words of the interface about it,
+    examples left out."""
     schema: Json = tool.parameters if tool else {}
     for name in path.split("."):
         schema = _unwrap(schema)
@@ -106,7 +119,8 @@ def list_values(tool: Tool | None, path: str) -> tuple[list[Json], str]:
 
 
 def is_listed(value: Json, tool: Tool | None, path: str) -> bool:
-    """Whether whoever reads the interface knows a value. A number in a description is a limit; a choice among numbers is listed."""
+    """Whether whoever reads the interface knows a value. A number in a description is a limit; a
+    choice among numbers is listed."""
     listed, words = list_values(tool, path)
     return value in listed or (
         isinstance(value, str) and holds_words(words.replace("_", " "), value.replace("_", " "))
@@ -166,7 +180,8 @@ def list_spoken(normal: str) -> set[Decimal]:
 
 
 def amounts_to(number: Decimal, told: KnownValues, there: set[Decimal]) -> bool:
-    """Whether a number is one that was said in other words or units, or that words such as `more` make of what is there."""
+    """Whether a number is one that was said in other words or units, or that words such as `more`
+    make of what is there."""
     spoken = list_spoken(told.normal)
     if number in spoken:
         return True
@@ -180,7 +195,8 @@ def amounts_to(number: Decimal, told: KnownValues, there: set[Decimal]) -> bool:
 
 
 def is_combined(number: Decimal, normal: str, said: set[Decimal], there: set[Decimal]) -> bool:
-    """Whether the words make it of a number that was said and one that is there, or of those that are there."""
+    """Whether the words make it of a number that was said and one that is there, or of those that
+    are there."""
     pairs = [(one, other) for one in said for other in there]
     if _STEP.search(normal) and any(
         number in (one + other, other - one, other + one * other / 100, other - one * other / 100)
@@ -266,9 +282,11 @@ _FEWEST_DIGITS = 6
 def _mentions_time(normal: str) -> bool:
     return (
         re.search(
-            r"\b\d{1,2}(?:[.:h]\d\d)?\s?(?:[ap]\.?m\b|o'clock|h\b|hrs?\b|hours?\b|uhr\b)|\b(?:noon|midday|midnight"
+            r"\b\d{1,2}(?:[.:h]\d\d)?\s?(?:[ap]\.?m\b|o'clock|h\b|hrs?\b|hours?\b|uhr\b)|"
+            r"\b(?:noon|midday|midnight"
             r"|half past|quarter (?:past|to)"
-            r"|o'clock|same (?:time|hour)|hours? (?:later|earlier)|at (?:one|two|three|four|five|six|seven|eight|nine|ten"
+            r"|o'clock|same (?:time|hour)|hours? (?:later|earlier)|at (?:one|two|three|four|five|"
+            r"six|seven|eight|nine|ten"
             r"|eleven|twelve))\b"
             r"|\b\d{4}\s?(?:h|hrs?|hours)\b|\bat \d{1,2}\b",
             normal,

@@ -1,4 +1,5 @@
-"""What somebody who reads knows: the words, numbers and dates of texts and replies, whatever their spelling.
+"""What somebody who reads knows: the words, numbers and dates of texts and replies, whatever their
+spelling.
 
 request, facts, policy ─┐
 replies so far         ─┴─► Knowledge ─► does it hold this value?
@@ -29,7 +30,8 @@ _MOST_TEXT = 20_000
 
 
 def strip_numbering(text: str) -> str:
-    """The text, normalised, without the numbers and marks of a list's items, dashes before numbers, and counts of wishes."""
+    """The text, normalised, without the numbers and marks of a list's items, dashes before numbers,
+    and counts of wishes."""
     return normalise(COUNTED.sub("things", _DASH.sub(", ", _LIST_ITEM.sub("\n", text))))
 
 
@@ -66,7 +68,8 @@ def read_part(part: Json) -> Json:
 
 
 def read_day(value: Json) -> str:
-    """A value that is a date, perhaps with a time, and nothing else, as ISO text; empty for any other."""
+    """A value that is a date, perhaps with a time, and nothing else, as ISO text; empty for any
+    other."""
     found = _ISO_DAY.fullmatch(value) if isinstance(value, str) else None
     try:
         return date.fromisoformat(found[1]).isoformat() if found else ""
@@ -94,7 +97,8 @@ class KnownValues:
     values: set[str] = field(default_factory=set[str])
     """Plain values of replies, casefolded."""
     _found: dict[str, bool] = field(default_factory=dict[str, bool], repr=False, compare=False)
-    """Wording → whether the texts hold it: gates ask for the same few values of a state once for each change."""
+    """Wording → whether the texts hold it: gates ask for the same few values of a state once for
+    each change."""
     _found_in: str = field(default="", repr=False, compare=False)
 
     @classmethod

@@ -1,4 +1,5 @@
-"""Whether request and verifier are fair to each other: a reader maps each demand to the words that ask for it, and each wish to a demand.
+"""Whether request and verifier are fair to each other: a reader maps each demand to the words that
+ask for it, and each wish to a demand.
 
 request, rules, policy, tools, demands in plain sentences ─► mapper ─► sources, wishes, hints, readings
 quotes looked up here ─► a demand without words · a wish without a demand · words that show the way · two readings: suspicions
@@ -108,8 +109,10 @@ def find_unfair(
 def ask_unasked(demand: str) -> str:
     """Whether a demand asks for more than anybody does."""
     return (
-        "Could careful work meet all that the request, what the user can tell, the rules and the policy document ask for, with all that "
-        f"the tools then do by themselves, and still end so that this is not fulfilled to the letter: {demand}"
+        "Could careful work meet all that the request, what the user can tell, the rules and the "
+        "policy document ask for, with all that "
+        "the tools then do by themselves, and still end so that this is not fulfilled to the "
+        f"letter: {demand}"
     )
 
 
@@ -117,8 +120,10 @@ def ask_unchecked(words: str, demands: Sequence[str]) -> str:
     """Whether a wish could be left undone unseen."""
     listed = " ".join(f"({number}) {text}" for number, text in enumerate(demands, 1))
     return (
-        f"Do the words {words!r} of the request wish for something, beyond a courtesy or a confirmation, that could be left undone or "
-        "be done wrongly (what a rule or the policy document forbids, or leaves to somebody else, is rightly left undone) "
+        f"Do the words {words!r} of the request wish for something, beyond a courtesy or a "
+        "confirmation, that could be left undone or "
+        "be done wrongly (what a rule or the policy document forbids, or leaves to somebody else, "
+        "is rightly left undone) "
         f"while all of the following still hold: {listed}"
     )
 
@@ -126,14 +131,18 @@ def ask_unchecked(words: str, demands: Sequence[str]) -> str:
 def ask_hint(words: str) -> str:
     """Whether words show the way."""
     return (
-        f"Do the words {words!r} of the request tell the agent how to work, by naming a tool or a parameter, an id that only the system "
+        f"Do the words {words!r} of the request tell the agent how to work, by naming a tool or a "
+        "parameter, an id that only the system "
         "shows, or steps that lead to the end, rather than what the person wants at the end?"
     )
 
 
 def ask_readings(words: str, one: str, other: str) -> str:
     """As the blind reader's question is put."""
-    return f"Can the words {words!r} be understood in both of these ways, and would the work then end differently: (a) {one}; (b) {other}?"
+    return (
+        f"Can the words {words!r} be understood in both of these ways, and would the work then "
+        f"end differently: (a) {one}; (b) {other}?"
+    )
 
 
 def _list_unasked(
@@ -176,17 +185,29 @@ def _list_unchecked(
     texts = [one.text for one in known.values()]
     for wish in reply.wishes:
         if not any(one in known for one in wish.demands) and _is_there(wish.words, request):
-            words = f"the request wishes for {wish.words!r}, and nothing in the verifier would notice if that were left undone. "
-            words += "Leave the wish out, or wish for something whose value ends in a column that is compared or in what is told."
+            words = (
+                f"the request wishes for {wish.words!r}, and nothing in the verifier would "
+                "notice if that were left undone. "
+            )
+            words += (
+                "Leave the wish out, or wish for something whose value ends in a column that is "
+                "compared or in what is told."
+            )
             yield Unfairness("unchecked", words, ask_unchecked(wish.words, texts))
 
 
 def _blame_hint(words: str, shows: str) -> str:
-    return f"the request shows the way: {words!r} gives away {shows}. Say what the end is to be, and leave the way to the agent."
+    return (
+        f"the request shows the way: {words!r} gives away {shows}. Say what the end is to be, "
+        "and leave the way to the agent."
+    )
 
 
 def _blame_readings(words: str, one: str, other: str) -> str:
-    return f"{words!r} has two readings with different ends: {one}; {other}. Add words that exclude one of them."
+    return (
+        f"{words!r} has two readings with different ends: {one}; {other}. Add words that exclude "
+        "one of them."
+    )
 
 
 def _sort_readings(one: Understanding, other: Understanding) -> tuple[str, str]:

@@ -22,8 +22,10 @@ Mask = int
 
 OPERATIONS: dict[str, str] = {
     "count": r"how many|how often|number of|count(?! on)|amount of",
-    "sum": r"total|totals|sum|in all|altogether|adds? up|add(?:ed|ing) up|come to|comes to|combined|overall",
-    "highest": r"highest|largest|biggest|greatest|most|maximum|max|longest|top|leads?|dearest|heaviest|best",
+    "sum": r"total|totals|sum|in all|altogether|adds? up|add(?:ed|ing) up|come to|comes to|combined|"
+    r"overall",
+    "highest": r"highest|largest|biggest|greatest|most|maximum|max|longest|top|leads?|dearest|heaviest|"
+    r"best",
     "lowest": r"lowest|smallest|least|minimum|min|shortest|fewest|cheapest|lightest|worst",
     "last": r"latest|last|newest|(?:most )?recent(?:ly)?",
     "first": r"earliest|first|oldest|soonest|next",
@@ -32,27 +34,34 @@ OPERATIONS: dict[str, str] = {
 """What is asked to be done with rows → how people ask for it."""
 
 _ARITHMETIC = re.compile(
-    r"\b(?:differences?|(?:more|less|fewer|longer|shorter|cheaper|dearer|older|younger|further|higher|lower) than"
+    r"\b(?:differences?|(?:more|less|fewer|longer|shorter|cheaper|dearer|older|younger|further|"
+    r"higher|lower) than"
     r"|left over|would (?:we|i|they|he|she|it|you|then|the)|still to be|less what|minus"
     r"|remain(?:s|ing)?|how (?:long|old|far)|days? (?:between|from|until)"
     r"|per ?cent|percentage|share|ratio|times as|double|twice|apart)\b|%"
 )
 """Signs of a calculation of more than one step."""
 _WISHED = re.compile(
-    r"(?i)\b(?:want(?:s|ed)?|wish(?:es)?|(?:would|'d) like|needs?|expects?|demands?|have|gets?|makes?|marks?|sets?"
+    r"(?i)\b(?:want(?:s|ed)?|wish(?:es)?|(?:would|'d) like|needs?|expects?|demands?|have|gets?|"
+    r"makes?|marks?|sets?"
     r"|puts?|(?:should|must|ought to"
-    r"|could|can|to) be)\b[^.,;:!?\n]{0,48}?\s(?P<state>[a-z]+(?:ed|en|own|ut|ent))(?=\s*(?:[.,;:!?)\n]|$|(?:and|or"
+    r"|could|can|to) be)\b[^.,;:!?\n]{0,48}?\s(?P<state>[a-z]+(?:ed|en|own|ut|"
+    r"ent))(?=\s*(?:[.,;:!?)\n]|$|(?:and|or"
     r"|but|for|from|until|till|by"
     r"|before|at|as|because|since|so|now|today|right|again|please)\b))"
 )
 """A wish for a state, which follows what it is wished of."""
 _WISHED_VALUE = re.compile(
-    r"(?i)\b(?:(?:should|must|shall|has to|needs? to|is to|to) (?:have|get|bear|carry|be)|give|set|change|put|make|enter)\b"
-    r"(?P<between>(?:(?!\b(?:with|whose|that|which|who)\b)[^.,;:!?\n]){1,80}?)(?P<quoted>'[^'\n]+'|\"[^\"\n]+\"|“[^”\n]+”)"
+    r"(?i)\b(?:(?:should|must|shall|has to|needs? to|is to|to) (?:have|get|bear|carry|be)|give|"
+    r"set|change|put|make|enter)\b"
+    r"(?P<between>(?:(?!\b(?:with|whose|that|which|"
+    r"who)\b)[^.,;:!?\n]){1,80}?)(?P<quoted>'[^'\n]+'|\"[^\"\n]+\"|“[^”\n]+”)"
 )
-"""A quoted text behind a word that gives it to something; behind `with` or `whose` it says which one is meant."""
+"""A quoted text behind a word that gives it to something; behind `with` or `whose` it says which
+one is meant."""
 _ASKS = re.compile(
-    r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|how (?:many|much"
+    r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|"
+    r"how (?:many|much"
     r"|long|often|old)|which|who|whose"
     r"|(?:want|need|like) to know|what)\b"
 )
@@ -60,7 +69,8 @@ _ASKS = re.compile(
 EMPTY = frozenset(
     re.findall(
         r"\w+",
-        "a an and are as at be by do for from has have id in is it its key no not of on or that the to value was what which who with yes",
+        "a an and are as at be by do for from has have id in is it its key no not of on or that "
+        "the to value was what which who with yes",
     )
 )
 """Words that describe nothing."""
@@ -68,7 +78,8 @@ EMPTY = frozenset(
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, in words: also how the fact is named, and what stands beside the answer in the reference path's last words."""
+    """What is asked, in words: also how the fact is named, and what stands beside the answer in the
+    reference path's last words."""
 
     text: str
     """Normalised, the answer itself left out."""
@@ -122,7 +133,8 @@ class Question:
         return self._operations[name]
 
     def calculates(self, fields: Iterable[str]) -> bool:
-        """Whether something is to be worked out in more than one step; a sign of it that is a field's name is none."""
+        """Whether something is to be worked out in more than one step; a sign of it that is a
+        field's name is none."""
         named = self._join_masks(map(self.mark_name, fields))
         return any(self._cover(found.span()) & ~named for found in _ARITHMETIC.finditer(self.text))
 
@@ -223,7 +235,8 @@ class Question:
 
 
 def leave_out_wishes(request: str, fields: Iterable[str] = ()) -> str:
-    """The request without what somebody or something is to become: `I want this agent suspended` describes no suspended agent, and `it
+    """The request without what somebody or something is to become: `I want this agent suspended`
+    describes no suspended agent, and `it
     should have description 'kept for the audit'` none that has this description already."""
     named = {word for name in fields for word in cut_name(name)}
 
@@ -241,7 +254,8 @@ def leave_out_wishes(request: str, fields: Iterable[str] = ()) -> str:
 
 
 def find_asked(request: str) -> str:
-    """Sentences of an errand that ask for an answer, each with the one before it, which says of what; all where none asks."""
+    """Sentences of an errand that ask for an answer, each with the one before it, which says of
+    what; all where none asks."""
     sentences = split_sentences(request)
     asking = [place for place, sentence in enumerate(sentences) if _ASKS.search(sentence)]
     kept = sorted({near for place in asking for near in (place - 1, place) if near >= 0})

@@ -22,7 +22,8 @@ from schemas.environment import Call
 _DEPTH = 2
 """References followed from a row: what people call one is often what another is called."""
 _REFERRED = 0.4
-"""Weight of what a referred row is called, beside 1 for a row's own fields; and of a tool's other words beside its first."""
+"""Weight of what a referred row is called, beside 1 for a row's own fields; and of a tool's other
+words beside its first."""
 _TAKEN = 0.4
 """Weight of a sentence that asks for another change already."""
 
@@ -92,7 +93,8 @@ class RequestAlignment:
         return next((self.texts[one.sentence].text for one in self.known if one.place == place), "")
 
     def read_on(self, wish: RequestedChange) -> str:
-        """The sentence that asks for a change, with what it goes on with behind a semicolon and nothing else is asked for in."""
+        """The sentence that asks for a change, with what it goes on with behind a semicolon and
+        nothing else is asked for in."""
         taken, last = {one.sentence for one in self.wishes}, wish.sentence
         while (
             self.texts[last].text.rstrip().endswith(";")
@@ -103,7 +105,8 @@ class RequestAlignment:
         return " ".join(text.text for text in self.texts[wish.sentence : last + 1])
 
     def mentions_for_others(self, place: int, value: Json) -> bool:
-        """Whether the request says a value, and only where it asks for other changes that use it."""
+        """Whether the request says a value, and only where it asks for other changes that use
+        it."""
         own = next((one.sentence for one in self.known if one.place == place), -1)
         said = [number for number, text in enumerate(self.texts) if text.mark_value(value)]
         users = {
@@ -167,7 +170,8 @@ def list_counted(call: Call, stock: StateIndex) -> frozenset[str]:
 
 
 def score(signs: Mapping[Sign, float], texts: Sequence[Question]) -> list[float]:
-    """How much each sentence says; a sign counts the less the more show it. Where values are said, a tool's name alone is chance."""
+    """How much each sentence says; a sign counts the less the more show it. Where values are said,
+    a tool's name alone is chance."""
     scores, said = [0.0] * len(texts), [False] * len(texts)
     for sign, weight in signs.items():
         shown = [is_shown(sign, text) for text in texts]
@@ -191,7 +195,8 @@ def mask_sign(sign: Sign, text: Question) -> Mask:
 
 
 def assign(scores: Sequence[Sequence[float]]) -> list[int]:
-    """A sentence for each change, surest first; one that is taken already counts for less. -1 where none says anything."""
+    """A sentence for each change, surest first; one that is taken already counts for less. -1 where
+    none says anything."""
     found, left = dict[int, int](), set(range(len(scores)))
     while left and scores[0]:
         row, sentence = max(

@@ -1,4 +1,5 @@
-"""The judge of suspicions: two readings of one neutral question decide whether a suspicion is confirmed.
+"""The judge of suspicions: two readings of one neutral question decide whether a suspicion is
+confirmed.
 
 suspected ─► calibrated? ─no──────────────────────────────► suspected
                 └─yes─► reading "in doubt no", reading "in doubt yes"
@@ -6,7 +7,8 @@ suspected ─► calibrated? ─no───────────────�
                           ├─ a no, quotes in order ───────► cleared
                           └─ outage, or no valid reading ─► suspected
 
-The judge is shown the item and the question. It is never shown the gate, the reason code or the gate's words.
+The judge is shown the item and the question. It is never shown the gate, the reason code or the
+gate's words.
 """
 
 import asyncio
@@ -31,8 +33,8 @@ PROMPT = Prompt.load(
 LEAST_CASES = 30
 """Planted cases, and honest ones, from which a calibration says anything."""
 LEAST_KEPT, LEAST_CAUGHT = 0.9, 0.5
-"""Shares that give a judge a say: of honest cases kept, and of planted cases caught. A judge that always answers no keeps every honest
-case, and would clear every fault."""
+"""Shares that give a judge a say: of honest cases kept, and of planted cases caught. A judge that
+always answers no keeps every honest case, and would clear every fault."""
 _READINGS: tuple[Literal["no"], Literal["yes"]] = ("no", "yes")
 _ATTEMPTS = 2
 """Times one reading is asked for: again only after a quote that does not occur in the item."""
@@ -59,7 +61,8 @@ async def rule_on_suspicions(
     calibrations: Sequence[JudgeCalibration] = (),
     replies: Sequence[Observation] = (),
 ) -> list[Finding]:
-    """The findings, each suspicion `dropped` or `cleared` where a calibrated judge decides it. Without an account, as they are.
+    """The findings, each suspicion `dropped` or `cleared` where a calibrated judge decides it.
+    Without an account, as they are.
 
     `replies` are those to the calls of a scenario's reference path.
     """
@@ -137,7 +140,8 @@ async def _read(
 
 
 def decide(readings: Sequence[JudgeAnswer]) -> Decision:
-    """Two times yes confirms, one no does not confirm. A void reading is no opinion: it neither confirms nor clears."""
+    """Two times yes confirms, one no does not confirm. A void reading is no opinion: it neither
+    confirms nor clears."""
     answers = [one.answer for one in readings]
     if "no" in answers:
         return "unconfirmed"
@@ -169,11 +173,20 @@ def find_objection(calibration: JudgeCalibration | None) -> str:
     if calibration is None:
         return "this judge was not calibrated for this reason code"
     if min(calibration.planted, calibration.honest) < LEAST_CASES:
-        return f"{calibration.planted} planted and {calibration.honest} honest cases were read; {LEAST_CASES} of each are needed"
+        return (
+            f"{calibration.planted} planted and {calibration.honest} honest cases were read; "
+            f"{LEAST_CASES} of each are needed"
+        )
     if calibration.kept < LEAST_KEPT * calibration.honest:
-        return f"it keeps {calibration.kept} of {calibration.honest} honest cases; {LEAST_KEPT:.0%} are needed"
+        return (
+            f"it keeps {calibration.kept} of {calibration.honest} honest cases; {LEAST_KEPT:.0%} "
+            "are needed"
+        )
     if calibration.caught < LEAST_CAUGHT * calibration.planted:
-        return f"it catches {calibration.caught} of {calibration.planted} planted cases; {LEAST_CAUGHT:.0%} are needed"
+        return (
+            f"it catches {calibration.caught} of {calibration.planted} planted cases; "
+            f"{LEAST_CAUGHT:.0%} are needed"
+        )
     return ""
 
 

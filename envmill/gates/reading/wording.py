@@ -1,4 +1,5 @@
-"""Words judged before there is a scenario: a draft with other words is held to the gates that ask what words say.
+"""Words judged before there is a scenario: a draft with other words is held to the gates that ask
+what words say.
 
 draft ─► reference path, twice ─► provisional verifier ─► S9 leak ─► S10 agreement ─► S8 closure ─► S15 one referent
       ─► suspicions to the judge ─► first proof
@@ -19,7 +20,8 @@ from schemas.environment import Environment
 from schemas.scenario import Draft, Scenario, UserContract, Verifier
 
 _WHOLE, _ALONE = (s9, s10), (s8, s15)
-"""What is asked of all that the person may say; and of the request alone, for nobody is asked back where it is all there is."""
+"""What is asked of all that the person may say; and of the request alone, for nobody is asked back
+where it is all there is."""
 
 
 Hear: TypeAlias = Callable[[Sequence[Finding], ScenarioCase], Awaitable[list[Finding]]]

@@ -1,4 +1,5 @@
-"""Bundle folders: an environment with its tests, scenarios and verifiers as plain files, read from anywhere and written for anyone."""
+"""Bundle folders: an environment with its tests, scenarios and verifiers as plain files, read from
+anywhere and written for anyone."""
 
 from envmill.interop.bundles.folder import Folder
 from envmill.interop.bundles.reading import read_folder

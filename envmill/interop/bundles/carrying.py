@@ -1,4 +1,5 @@
-"""What an exported folder carries so that it runs where nothing is installed: the jail, the judge, and the few files that open both.
+"""What an exported folder carries so that it runs where nothing is installed: the jail, the judge,
+and the few files that open both.
 
 envrun/*.py              opens the folder
 envrun/jail.py           the jail's client; envrun/briefing.py, what an agent is told first
@@ -56,5 +57,6 @@ def list_same() -> dict[str, bytes]:
 
 
 def list_judge() -> list[Path]:
-    """Our files that the judge and the scripted user need, found by following imports; the runtime lies beside them already."""
+    """Our files that the judge and the scripted user need, found by following imports; the runtime
+    lies beside them already."""
     return follow_imports(_ROOTS, HOLLOW)

@@ -1,4 +1,5 @@
-"""Digests of an exported folder: SHA-256 of every file, written at export; `envmill verify` names every file that differs."""
+"""Digests of an exported folder: SHA-256 of every file, written at export; `envmill verify` names
+every file that differs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,12 +36,14 @@ def render_digests(files: Mapping[str, bytes]) -> bytes:
 
 
 def refuse_damage(root: Path, largest: int) -> bool:
-    """Refuse a release of another system with a file that differs from its SHA256SUMS; False where it has none."""
+    """Refuse a release of another system with a file that differs from its SHA256SUMS; False where
+    it has none."""
     return refuse_differences(Files(root, largest), whole=False)
 
 
 def compare_digests(root: Path) -> DigestReport:
-    """Compare every file of a folder, hidden ones too, with its digests. No code of the folder runs."""
+    """Compare every file of a folder, hidden ones too, with its digests. No code of the folder
+    runs."""
     files = Files(root, hidden=True, skipped=(RECORDINGS,))
     told = read_digests(files)
     return DigestReport(

@@ -1,4 +1,5 @@
-"""Files of a bundle folder as the factory reads them: with the reader that exported folders carry, and into records."""
+"""Files of a bundle folder as the factory reads them: with the reader that exported folders carry,
+and into records."""
 
 from typing import TypeVar
 

@@ -1,4 +1,5 @@
-"""Which verifiers an exported folder can judge by itself: all but those with a pattern that only RE2 runs."""
+"""Which verifiers an exported folder can judge by itself: all but those with a pattern that only
+RE2 runs."""
 
 from envmill.interop.bundles.envrun.judge.re2 import error, translate
 from schemas.scenario import Verifier
@@ -11,5 +12,8 @@ def find_unjudged(verifier: Verifier) -> str:
             try:
                 translate(str(fact.value))
             except error as reason:
-                return f"the fact {fact.name!r} is a pattern that the standard library has no spelling for ({reason})"
+                return (
+                    f"the fact {fact.name!r} is a pattern that the standard library has no "
+                    f"spelling for ({reason})"
+                )
     return ""

@@ -1,4 +1,5 @@
-"""Reader of bundle folders: files in, records out; what cannot be read is an error that names file, place and mend.
+"""Reader of bundle folders: files in, records out; what cannot be read is an error that names file,
+place and mend.
 
 bundle.json + program/ (+ tools.json) ─► Environment
 tests.json, states/                   ─► tests
@@ -54,7 +55,8 @@ class _Tests(RootModel[list[FolderTest]]):
 
 
 def read_folder(root: Path) -> Folder:
-    """Everything a folder holds, or SettingsError. Where it has SHA256SUMS, every file is compared first."""
+    """Everything a folder holds, or SettingsError. Where it has SHA256SUMS, every file is compared
+    first."""
     files = Files(root, skipped=(RECORDINGS,))
     compared = refuse_differences(files)
     manifest = files.read(MANIFEST, Manifest)
@@ -130,7 +132,10 @@ def _read_tools(
 
 def _derive_tools(source: str, class_name: str, manifest: Manifest) -> list[Tool]:
     if not manifest.effects:
-        mend = f'Add {TOOLS}, or `effects` like {{"list_loans": "query", "add_loan": "change"}}, and the rest is derived from the code.'
+        mend = (
+            f'Add {TOOLS}, or `effects` like {{"list_loans": "query", "add_loan": "change"}}, '
+            "and the rest is derived from the code."
+        )
         raise fault(MANIFEST, "nothing says what the tools do", mend, "effects")
     try:
         return KINDS[manifest.kind].derive_tools(source, class_name, manifest.effects)
@@ -203,7 +208,8 @@ def _read_clock(clock: str, file: str) -> str:
 
 
 def _read_verifier(files: Files, home: str) -> Verifier:
-    """Declarative checks stand in the file; a generated one names its own, so that it can be read and edited as code."""
+    """Declarative checks stand in the file; a generated one names its own, so that it can be read
+    and edited as code."""
     written, named = read_checks(files, home)
     verifier = files.fit(f"{home}/{VERIFIER}", written, Verifier)
     refuse_unnamed(files, home, named)

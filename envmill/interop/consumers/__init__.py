@@ -1,4 +1,5 @@
-"""Consumers by name: libraries that play our scenarios in their own loop. `envmill export --for NAME` writes the folder of one."""
+"""Consumers by name: libraries that play our scenarios in their own loop. `envmill export --for
+NAME` writes the folder of one."""
 
 from envmill.interop.consumers import inspect, nemo_gym, openenv, skyrl, trl, verifiers, verl
 from envmill.interop.consumers.base import Consumer

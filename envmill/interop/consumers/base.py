@@ -1,4 +1,5 @@
-"""What a consumer is: a library for training or evaluation that plays our scenarios in its own loop, by one adapter for all of them."""
+"""What a consumer is: a library for training or evaluation that plays our scenarios in its own
+loop, by one adapter for all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,8 @@ from typing import TypeAlias
 from envmill.interop.consumers.sessions import ScenarioRow
 
 Papers: TypeAlias = Callable[[Sequence[ScenarioRow]], Mapping[str, str | bytes]]
-"""Files of the folder beside the package, by path: the consumer's own manifest of a package, and whatever else it looks for."""
+"""Files of the folder beside the package, by path: the consumer's own manifest of a package, and
+whatever else it looks for."""
 
 
 def fill_needs(text: str, versions: Mapping[str, str]) -> str:

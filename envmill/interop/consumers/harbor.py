@@ -1,6 +1,8 @@
-"""Harbor for environments of tools: a folder of tasks, each with a server of its tools, and a judge in a container of its own.
+"""Harbor for environments of tools: a folder of tasks, each with a server of its tools, and a judge
+in a container of its own.
 
-Machines leave by exporter `harbor`. Each task carries a jail and a judge, so these are written when they are asked for alone.
+Machines leave by exporter `harbor`. Each task carries a jail and a judge, so these are written when
+they are asked for alone.
 """
 
 from collections.abc import Iterator

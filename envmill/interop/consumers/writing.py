@@ -1,4 +1,5 @@
-"""Writer of a consumer's folder: its package with the adapter, the sessions it is built on, public rows and sealed bundles.
+"""Writer of a consumer's folder: its package with the adapter, the sessions it is built on, public
+rows and sealed bundles.
 
 NAME/manifest.json  versions, and what was left out and why      NAME/README.md, NOTICE, LICENSE, SHA256SUMS, the consumer's own papers
 NAME/PACKAGE/       the adapter           PACKAGE/sessions/      the module that opens the set; the jail and the judge in its `envrun/`
@@ -42,7 +43,8 @@ from schemas.scenario import Scenario
 
 _SESSIONS = Path(__file__).parent / "sessions"
 _SKIPPED = (f"{CARRIED}/", "README.md", "NOTICE", "tests.json", "SHA256SUMS")
-"""What a sealed bundle does without: one copy of the code serves all, and no test of its tools is run there."""
+"""What a sealed bundle does without: one copy of the code serves all, and no test of its tools is
+run there."""
 
 
 def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
@@ -199,7 +201,8 @@ def _describe_rewards(rows: Sequence[ScenarioRow]) -> str:
     if not (count := sum(row.rewards == "partial" for row in rows)):
         return whole
     return (
-        f"{whole} In {count} rows, whose `rewards` are `partial`, the verifier also pays parts, between 0 and 1. "
+        f"{whole} In {count} rows, whose `rewards` are `partial`, the verifier also pays parts, "
+        "between 0 and 1. "
         "Attackers and a blind search earned at most 0.05 on average there."
     )
 

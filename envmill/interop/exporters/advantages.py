@@ -1,4 +1,5 @@
-"""Advantages: what each stored attempt earned beside the others of its scenario, in units of how rewards spread over its environment.
+"""Advantages: what each stored attempt earned beside the others of its scenario, in units of how
+rewards spread over its environment.
 
 attempts of an environment ─► mean, deviation ─┐
 attempts of a scenario in one form ─► mean ────┴─► advantage of each; a group of equal rewards is told as one
@@ -48,7 +49,8 @@ class RewardGroup:
 
     @property
     def state(self) -> GroupState:
-        """Whether a policy learns from it: where all earned the same, no attempt is better than another."""
+        """Whether a policy learns from it: where all earned the same, no attempt is better than
+        another."""
         rewards = self._rewards
         if not rewards:
             return "untried"
@@ -57,7 +59,8 @@ class RewardGroup:
         return "all_passed" if rewards[0] == 1 else "all_failed" if rewards[0] == 0 else "all_equal"
 
     def describe(self) -> list[Json]:
-        """Each attempt: how it came about, how it ended, what it earned, and its advantage. One that is masked earned nothing."""
+        """Each attempt: how it came about, how it ended, what it earned, and its advantage. One
+        that is masked earned nothing."""
         return [
             {
                 "rollout": one.id,

@@ -1,4 +1,5 @@
-"""Exporter `atif`: each trajectory as a file of the Agent Trajectory Interchange Format, of any kind of environment.
+"""Exporter `atif`: each trajectory as a file of the Agent Trajectory Interchange Format, of any
+kind of environment.
 
 messages ──► steps: system, user, agent (its calls, and what they were answered) ──► SPLIT/TRAJECTORY.json
 """

@@ -1,4 +1,5 @@
-"""What every exporter works with: the cargo that may leave, the parcel an exporter makes of it, and the folder the parcel becomes.
+"""What every exporter works with: the cargo that may leave, the parcel an exporter makes of it, and
+the folder the parcel becomes.
 
 Cargo ──exporter──► Parcel (files as bytes) ──write_parcel──► folder, all at once ──► Bundle
 """
@@ -114,7 +115,8 @@ class ExportSet:
     """How long a rollout was allowed to be."""
 
     suspected: frozenset[str] = frozenset()
-    """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was decided by no judge."""
+    """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was
+    decided by no judge."""
     partial: frozenset[str] = frozenset()
     """Scenarios whose verifier may pay for parts of the job."""
     contamination: ContaminationReport | None = None
@@ -131,7 +133,8 @@ class ExportSet:
     """Token ids of its rows, for the tokenizer that was named; None where none was."""
 
     def describe_tiers(self, scenarios: Collection[str] | None = None) -> Json:
-        """How many of some scenarios (of all, when none are named) are clean, which are suspected, and by what they were selected."""
+        """How many of some scenarios (of all, when none are named) are clean, which are suspected,
+        and by what they were selected."""
         ids = {one.id for one in self.scenarios} if scenarios is None else set(scenarios)
         selected = {"selected": self.band.describe()} if self.band else {}
         return {
@@ -177,7 +180,8 @@ class OutputFolder:
     environments: tuple[str, ...]
     scenarios: tuple[str, ...]
     beside: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    """Papers that also say what making it took, which differs between equal runs: they are no part of what it is."""
+    """Papers that also say what making it took, which differs between equal runs: they are no part
+    of what it is."""
 
     @property
     def content_hash(self) -> str:
@@ -194,7 +198,8 @@ Exporter: TypeAlias = Callable[[ExportSet], Iterable[OutputFolder]]
 
 
 def make_canary(names: Sequence[str]) -> str:
-    """A line that no text holds by chance, the same for the same content: whoever trains on a crawl can find it and leave it out."""
+    """A line that no text holds by chance, the same for the same content: whoever trains on a crawl
+    can find it and leave it out."""
     guid = uuid.uuid5(uuid.NAMESPACE_URL, f"envmill:{digest(sorted(names))}")
     return f"EnvMill canary {guid}: made for training agents in its environment. Keep it out of other corpora, and its test split out of all."
 
@@ -212,7 +217,8 @@ def render_lines(rows: Sequence[Json]) -> bytes:
 
 
 def write_parcel(parcel: OutputFolder, folder: Path, home: str) -> Bundle:
-    """The parcel's folder below `folder`, and its record; `home` is how that folder is called among all bundles."""
+    """The parcel's folder below `folder`, and its record; `home` is how that folder is called among
+    all bundles."""
     _replace_folder(folder / parcel.name, {**parcel.files, **parcel.beside})
     return Bundle(
         exporter=parcel.exporter,
@@ -226,7 +232,8 @@ def write_parcel(parcel: OutputFolder, folder: Path, home: str) -> Bundle:
 
 
 def write_parcels(parcels: Sequence[OutputFolder], folder: Path, home: str) -> list[Bundle]:
-    """All folders of one export, and nothing else: what an earlier or killed export left in the folder goes."""
+    """All folders of one export, and nothing else: what an earlier or killed export left in the
+    folder goes."""
     bundles = [write_parcel(parcel, folder, home) for parcel in parcels]
     wanted = {folder / parcel.name for parcel in parcels}
     for path in sorted(path for depth in ("*", "*/*") for path in folder.glob(depth)):
@@ -237,7 +244,8 @@ def write_parcels(parcels: Sequence[OutputFolder], folder: Path, home: str) -> l
 
 
 def _replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
-    """The files appear all at once; where another content stood, for an instant there is none. The same content is left alone."""
+    """The files appear all at once; where another content stood, for an instant there is none. The
+    same content is left alone."""
     if _holds(target, files):
         return
     part = target.with_name(f".{target.name}-{uuid.uuid4().hex}")

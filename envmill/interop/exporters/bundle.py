@@ -1,4 +1,5 @@
-"""Exporter `bundle`: one folder per environment with its scenarios and verifiers, that opens and judges with nothing installed."""
+"""Exporter `bundle`: one folder per environment with its scenarios and verifiers, that opens and
+judges with nothing installed."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -60,7 +61,8 @@ def pack_environment(
     tiers: Json = None,
     contamination: Json = None,
 ) -> OutputFolder:
-    """The folder of one environment. Without `tiers` nothing is said of them: nobody suspected anything, or nobody looked."""
+    """The folder of one environment. Without `tiers` nothing is said of them: nobody suspected
+    anything, or nobody looked."""
     canary = make_canary([environment.id, *(one.id for one in scenarios)])
     texts = render_folder(Folder(environment, tuple(tests), tuple(scenarios)))
     files = {path: text.encode() for path, text in texts.items()} | list_carried(

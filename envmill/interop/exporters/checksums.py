@@ -1,4 +1,5 @@
-"""Numbers that carry their own proof: cards, accounts and the national numbers of people. A number by chance seldom passes.
+"""Numbers that carry their own proof: cards, accounts and the national numbers of people. A number
+by chance seldom passes.
 
 digits ─► weights of the number's office ─► whether the last digits follow from the others
 """
@@ -7,7 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 _CARD = re.compile(
-    r"4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}|6(?:011|5\d\d|2\d\d)\d{12}"
+    r"4\d{15}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35(?:2[89]|"
+    r"[3-8]\d)\d{12}|6(?:011|5\d\d|2\d\d)\d{12}"
 )
 
 

@@ -1,4 +1,5 @@
-"""Columns of an exported table: each with its meaning, and how it is told from a row; written as Parquet, documented from the same list."""
+"""Columns of an exported table: each with its meaning, and how it is told from a row; written as
+Parquet, documented from the same list."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # (pyarrow ships no types)
@@ -37,7 +38,8 @@ class ExportColumn(Generic[T]):
 
     name: str
     type: ColumnType
-    """`json` is a string that holds JSON: nested columns of unequal shape come back with fields that were never there."""
+    """`json` is a string that holds JSON: nested columns of unequal shape come back with fields
+    that were never there."""
     meaning: str
     tell: Callable[[T], Json]
 

@@ -1,4 +1,5 @@
-"""Exporter `dataset`: a folder that `datasets.load_dataset` opens by config and split, with a card that says how it came to be.
+"""Exporter `dataset`: a folder that `datasets.load_dataset` opens by config and split, with a card
+that says how it came to be.
 
 README.md                 the card: front matter for loaders, then funnel, costs, bounds, models, licences, fields
 data/CONFIG/SPLIT.parquet sft, rl, preferences, environments
@@ -74,7 +75,8 @@ CONFIGS: Mapping[str, str] = {
     "sft": "trajectories that passed, with loss flags",
     "rl": "scenarios as they are put to a policy",
     "preferences": "pairs of a passed and a failed attempt that begin alike",
-    "environments": "the environments all of it was made in; always split `train`, whatever the split of their scenarios",
+    "environments": "the environments all of it was made in; always split `train`, whatever the split of "
+    "their scenarios",
 }
 
 
@@ -90,7 +92,8 @@ def list_columns(sources: Sources) -> dict[str, Sequence[ExportColumn[Any]]]:
 
 
 def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder. The card stands beside what is hashed: what the run spent may differ where all else is equal."""
+    """One folder. The card stands beside what is hashed: what the run spent may differ where all
+    else is equal."""
     if not cargo.scenarios:
         return []
     grouped: dict[str, Mapping[str, Sequence[Any]]] = {
@@ -144,7 +147,8 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         "dataset",
         front=_write_front(counts, sorted(licences)),
         configs="\n".join(
-            f"| `{config}` | {', '.join(f'{number} {split}' for split, number in splits.items())} | {CONFIGS[config]} |"
+            f"| `{config}` | {', '.join(f'{number} {split}' for split, number in splits.items())} "
+            f"| {CONFIGS[config]} |"
             for config, splits in counts.items()
         ),
         first=next(iter(counts)),
@@ -158,11 +162,13 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
         contamination=describe_contamination(cargo.describe_contamination()),
         sources=describe_sources(describe_rows(cargo)),
         polarities=_describe_counts(Counter(one.polarity for one in cargo.scenarios)),
-        scripted=" Scripts acted in environments that a model wrote: what they pass says nothing about difficulty."
+        scripted=" Scripts acted in environments that a model wrote: what they pass says nothing "
+        "about difficulty."
         if any(is_scripted(one.policy) for one in cargo.trajectories)
         and any(one.origin.provider != "offline" for one in cargo.environments)
         else "",
-        offline=" What `offline` made shows that the plumbing works; its pass rates say nothing about difficulty."
+        offline=" What `offline` made shows that the plumbing works; its pass rates say nothing "
+        "about difficulty."
         if "offline" in str(made)
         else "",
         fields="\n\n".join(
@@ -204,7 +210,10 @@ def _describe_spent(cargo: ExportSet) -> str:
     costs = [one.cost for one in cargo.counts]
     whole = None if None in costs else sum(one or 0.0 for one in costs)
     each = None if whole is None else whole / len(cargo.scenarios)
-    return f"{sum(one.tokens for one in cargo.counts)} tokens, cost {describe_cost(whole)}; per scenario kept {describe_cost(each)}"
+    return (
+        f"{sum(one.tokens for one in cargo.counts)} tokens, cost {describe_cost(whole)}; per "
+        f"scenario kept {describe_cost(each)}"
+    )
 
 
 def describe_cost(cost: float | None) -> str:

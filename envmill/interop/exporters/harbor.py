@@ -1,4 +1,5 @@
-"""Exporter `harbor`: scenarios of machines as Harbor folders, each with its image, instruction, tests and solution.
+"""Exporter `harbor`: scenarios of machines as Harbor folders, each with its image, instruction,
+tests and solution.
 
 README.md       what these are                     manifest.json     which folder is what, and what was left out, and why
 tasks/SCENARIO/ one folder for each

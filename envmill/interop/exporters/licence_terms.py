@@ -32,7 +32,8 @@ class ProviderTerms(Contract):
     id: str
     """Short name, as cards show it."""
     models: tuple[str, ...] = ()
-    """Models it is about, as `provider:model@server`; `*` stands for anything. Without a server it is about all servers."""
+    """Models it is about, as `provider:model@server`; `*` stands for anything. Without a server it
+    is about all servers."""
     licences: tuple[str, ...] = ()
     """Licences of seeds it is about."""
     roles: tuple[SourceRole, ...] = _ALL
@@ -127,7 +128,8 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 def _list_names(pattern: str, name: str) -> list[str]:
-    """As it is named, and without its server where the pattern names none. An `@` before a date is part of a model's name."""
+    """As it is named, and without its server where the pattern names none. An `@` before a date is
+    part of a model's name."""
     bare = re.sub(r"@[a-z][a-z0-9_]*$", "", name)
     return [name] if _SERVER.search(pattern) else [name, bare]
 

@@ -1,4 +1,5 @@
-"""Messages as other programs spell them: OpenAI's chat format, where arguments and tool replies are JSON strings."""
+"""Messages as other programs spell them: OpenAI's chat format, where arguments and tool replies are
+JSON strings."""
 
 from collections.abc import Sequence
 

@@ -30,7 +30,8 @@ def describe_bounds(scenarios: Sequence[Scenario]) -> str:
         sum(one.false_reject_n for one in measured),
     )
     return (
-        f"Upper 95 % bounds of the verifiers' errors, measured on {len(measured)} of {len(scenarios)} scenarios: at worst {accept:.1%} of "
+        f"Upper 95 % bounds of the verifiers' errors, measured on {len(measured)} of "
+        f"{len(scenarios)} scenarios: at worst {accept:.1%} of "
         f"wrong ends accepted and {reject:.1%} of right ends rejected in one scenario. "
         f"Tried in all: {trials[0]} wrong and {trials[1]} right ends."
     )
@@ -42,14 +43,16 @@ def describe_tiers(tiers: Json) -> str:
         return "Tiers: unknown."
     return (
         f"Tiers: {tiers['clean']} clean, {len(tiers['suspected'])} suspected. "
-        "An item is suspected where a gate that reads language raised a suspicion about it or its environment, and no judge decided it. "
+        "An item is suspected where a gate that reads language raised a suspicion about it or its "
+        "environment, and no judge decided it. "
         "`provenance.json` lists these scenarios."
         f"{_describe_band(tiers.get('selected'))}"
     )
 
 
 def describe_contamination(told: Json) -> str:
-    """What was compared with which benchmarks, and how much of what was planted such a check finds."""
+    """What was compared with which benchmarks, and how much of what was planted such a check
+    finds."""
     if not told:
         return "Contamination: not measured. None of it was compared with a benchmark."
     sets = ", ".join(f"{name} ({count} texts)" for name, count in told["compared_with"].items())
@@ -61,9 +64,12 @@ def describe_contamination(told: Json) -> str:
         f"`{one}` is near {', '.join(domains)}" for one, domains in told["near_domains"].items()
     )
     return (
-        f"Contamination: environments and scenarios were compared with {sets}; what repeats a text or a task of them was dropped. "
-        f"Of planted copies the check finds: {power}. It may miss free paraphrases whose solution goes another way. "
-        f"Near-domain environments, whose names or policy are in part those of a benchmark's domain: {near or 'none'}."
+        f"Contamination: environments and scenarios were compared with {sets}; what repeats a "
+        "text or a task of them was dropped. "
+        f"Of planted copies the check finds: {power}. It may miss free paraphrases whose solution "
+        "goes another way. "
+        "Near-domain environments, whose names or policy are in part those of a benchmark's "
+        f"domain: {near or 'none'}."
     )
 
 
@@ -72,7 +78,8 @@ def describe_sources(told: Json) -> str:
     if not told["counted"]:
         return "Sources: not known."
     rows = [
-        f"| {one['role']} | {one.get('name') or one.get('licence', '')} | {one['rows']} | {one.get('terms') or 'not known'} |"
+        f"| {one['role']} | {one.get('name') or one.get('licence', '')} | {one['rows']} | "
+        f"{one.get('terms') or 'not known'} |"
         for one in told["counted"]
     ]
     table = "\n".join(
@@ -94,7 +101,10 @@ def _describe_band(selected: Json) -> str:
     if not selected:
         return ""
     least, most = selected["pass_rate"]
-    return f" Only scenarios were selected of which policy `{selected['policy']}` passed {least:.0%} to {most:.0%} of its attempts."
+    return (
+        f" Only scenarios were selected of which policy `{selected['policy']}` passed "
+        f"{least:.0%} to {most:.0%} of its attempts."
+    )
 
 
 @cache

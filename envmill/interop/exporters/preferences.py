@@ -1,4 +1,5 @@
-"""Exporter `preferences`: pairs of a passed and a failed attempt that begin alike, per split as JSONL and Parquet."""
+"""Exporter `preferences`: pairs of a passed and a failed attempt that begin alike, per split as
+JSONL and Parquet."""
 
 from collections.abc import Sequence
 

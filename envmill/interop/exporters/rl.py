@@ -1,4 +1,5 @@
-"""Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt, tools, and where the verifier is."""
+"""Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt,
+tools, and where the verifier is."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -8,6 +9,7 @@ from typing import Literal
 from envmill.agents.briefing import brief_agent
 from envmill.agents.transcript import list_tools
 from envmill.agents.users.doing import needs_user
+from envmill.agents.users.manners import list_manners
 from envmill.interop.exporters.advantages import RewardGroup, group_attempts, measure_environments
 from envmill.interop.exporters.base import (
     SPLITS,
@@ -43,7 +45,8 @@ class RlRow:
 
     @property
     def prompt(self) -> list[Json]:
-        """What the policy reads first. In a conversation the user begins with less than everything."""
+        """What the policy reads first. In a conversation the user begins with less than
+        everything."""
         told = brief_agent(self.environment, self.scenario.clock)
         asked = self.scenario.request if self.form == "single" else self.scenario.user.opening
         return [
@@ -58,7 +61,8 @@ class RlRow:
 
     @property
     def verifier(self) -> Json:
-        """Where what judges it is found; never the verifier itself: a policy's process must not hold it."""
+        """Where what judges it is found; never the verifier itself: a policy's process must not
+        hold it."""
         return kind_of(self.environment).locate_verifier(self.environment, self.scenario)
 
 
@@ -74,7 +78,8 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "form",
         "string",
-        "`single`: the prompt asks for all at once; `conversation`: a user tells the rest when asked.",
+        "`single`: the prompt asks for all at once; `conversation`: a user tells the rest when "
+        "asked.",
         lambda one: one.form,
     ),
     ExportColumn("prompt", "json", "Messages to begin with.", lambda one: one.prompt),
@@ -82,7 +87,8 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "verifier",
         "json",
-        "Folder of the exported environment and its scenario there, which judges; of a machine, its Harbor folder.",
+        "Folder of the exported environment and its scenario there, which judges; of a machine, "
+        "its Harbor folder.",
         lambda one: one.verifier,
     ),
     ExportColumn(
@@ -92,7 +98,8 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "limits",
         "json",
-        "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, errors.",
+        "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, "
+        "errors.",
         lambda one: one.limits,
     ),
     ExportColumn(
@@ -111,14 +118,17 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "group",
         "string",
-        "What attempts in this form earned: `mixed`; `all_passed`, `all_failed`, `all_equal`, which teach nothing; `untried`.",
+        "What attempts in this form earned: `mixed`; `all_passed`, `all_failed`, `all_equal`, "
+        "which teach nothing; `untried`.",
         lambda one: one.group.state,
     ),
     ExportColumn(
         "attempts",
         "json",
-        "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, advantage. `mask` says why one counts nowhere "
-        "(`user_fault`, `outage`, `environment_error`, `unjudged`, `rejudged`); its reward and advantage are null.",
+        "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, "
+        "advantage. `mask` says why one counts nowhere "
+        "(`user_fault`, `outage`, `environment_error`, `unjudged`, `rejudged`); its reward and "
+        "advantage are null.",
         lambda one: one.group.describe(),
     ),
     ExportColumn("masked", "int64", "How many of them are masked.", lambda one: one.group.masked),
@@ -137,7 +147,8 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "environment_deviation",
         "double",
-        "Standard deviation of these rewards: an advantage is (reward - reward_mean) / environment_deviation, 0 where it is 0.",
+        "Standard deviation of these rewards: an advantage is (reward - reward_mean) / "
+        "environment_deviation, 0 where it is 0.",
         lambda one: one.group.spread.deviation,
     ),
 )
@@ -163,7 +174,8 @@ def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
 
 
 def export_rl(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder; its rows refer to the folders of exporters `bundle` and `harbor`, which lie beside it."""
+    """One folder; its rows refer to the folders of exporters `bundle` and `harbor`, which lie
+    beside it."""
     if not cargo.scenarios:
         return []
     files: dict[str, bytes] = {}
@@ -240,7 +252,8 @@ def _describe_manifest(cargo: ExportSet) -> Json:
 
 
 def _count_groups(cargo: ExportSet) -> Json:
-    """Environment → groups by what their attempts earned: those from which nothing is learnt are returned as well, and told."""
+    """Environment → groups by what their attempts earned: those from which nothing is learnt are
+    returned as well, and told."""
     states: dict[str, Counter[str]] = defaultdict(Counter)
     for rows in group_posings(cargo).values():
         for row in rows:

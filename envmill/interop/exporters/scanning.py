@@ -1,8 +1,10 @@
-"""Scan of what is about to leave: data of real people, secrets, and licence notices that a row's own licence does not cover.
+"""Scan of what is about to leave: data of real people, secrets, and licence notices that a row's
+own licence does not cover.
 
 row ─► its texts ─► patterns of data/scan.toml, checksums, entropy ─► findings, masked ─► the row stays until somebody accepts it
 
-Authors are to invent their worlds: domains, numbers and addresses that are reserved for examples are nobody's, and are never found.
+Authors are to invent their worlds: domains, numbers and addresses that are reserved for examples
+are nobody's, and are never found.
 """
 
 import math
@@ -42,7 +44,8 @@ _ENDINGS = frozenset((
     "restaurant", "hotel", "global", "eco", "earth", "farm", "wine", "berlin", "london", "paris", "wien", "bayern", "hamburg",
     "koeln", "cat", "asia", "fm", "tv",
 ))  # fmt: skip
-"""What addresses end on besides countries: `getty@tty1.service` and `weights@self.bias` are none."""
+"""What addresses end on besides countries: `getty@tty1.service` and `weights@self.bias` are
+none."""
 _CARDS = frozenset((
     "4111111111111111", "4242424242424242", "4012888888881881", "4000056655665556", "4000000000000002", "4000002500003155",
     "5555555555554444", "5105105105105100", "5200828282828210", "2223003122003222", "378282246310005", "371449635398431",
@@ -65,10 +68,13 @@ _RESOLVERS = frozenset(
 )
 _FICTION = re.compile(
     r"\+?1?(?:\d{3}555\d{4}|555\d{7})|.*(?:5550\d{3}|555\d{4})"
-    r"|(?:\+44|0)(?:1632960\d{3}|7700900\d{3}|2079460\d{3}|11[3-8]4960\d{3}|1[2-9]14960\d{3}|1914980\d{3}|8081570\d{3}|9098790\d{3}"
+    r"|(?:\+44|0)(?:1632960\d{3}|7700900\d{3}|2079460\d{3}|11[3-8]4960\d{3}|1[2-9]14960\d{3}|"
+    r"1914980\d{3}|8081570\d{3}|9098790\d{3}"
     r"|2896496\d{3}|2920180\d{3}|3069990\d{3})"
-    r"|(?:\+49|0)(?:3023125\d{3}|6990009\d{3}|4066969\d{3}|2214710\d{3}|8999998\d{3}|17139200\d{2}|176040690\d{2})"
-    r"|(?:\+33|0)(?:19900|26191|35301|46571|53649|63998)\d{4}|(?:\+61|0)(?:[2378](?:5550|7010)\d{4}|491570\d{3})"
+    r"|(?:\+49|0)(?:3023125\d{3}|6990009\d{3}|4066969\d{3}|2214710\d{3}|8999998\d{3}|"
+    r"17139200\d{2}|176040690\d{2})"
+    r"|(?:\+33|0)(?:19900|26191|35301|46571|53649|63998)\d{4}|(?:\+61|0)(?:[2378](?:5550|"
+    r"7010)\d{4}|491570\d{3})"
     r"|(?:\+46|0)(?:3139006\d{2}|406280[45]\d{2}|8465004\d{2}|7017406\d{2})"
 )
 """Telephone numbers that are kept for films and examples."""
@@ -77,7 +83,8 @@ _DAY = re.compile(
     r"(?:19|20)\d\d[-./ ]?[01]\d[-./ ]?[0-3]\d|[0-3]?\d[-./][01]?\d[-./](?:19|20)\d\d"
 )
 _RANDOM, _RANDOM_OF_FEWER = 3.4, 4.2
-"""Bits a character from which a value was made by chance, and not by a person; below, where it has no letters of one case."""
+"""Bits a character from which a value was made by chance, and not by a person; below, where it has
+no letters of one case."""
 _BETWEEN = "\0\n\0"
 """Stands between the texts of a row, which are searched as one: no pattern goes across it."""
 _COMMON_HOMES = frozenset(

@@ -1,4 +1,5 @@
-"""Exporter `sft`: trajectories as chat messages with tools, per split as OpenAI's fine-tuning JSONL and as Parquet with loss flags."""
+"""Exporter `sft`: trajectories as chat messages with tools, per split as OpenAI's fine-tuning JSONL
+and as Parquet with loss flags."""
 
 from collections.abc import Mapping, Sequence
 
@@ -57,6 +58,12 @@ COLUMNS: tuple[ExportColumn[Trajectory], ...] = (
         "features", "json", "Difficulty features of the scenario.", lambda one: one.features
     ),
     ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.licence),
+    ExportColumn(
+        "manner",
+        "string",
+        "How the user talked, by name; empty where the contract alone said it.",
+        lambda one: one.manner,
+    ),
 )
 """Of the Parquet files; `messages` of the JSONL are in OpenAI's spelling."""
 
@@ -93,7 +100,8 @@ TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
 
 
 def export_sft(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder: per split `SPLIT.jsonl` and `SPLIT.parquet`, and a manifest that says which line is which."""
+    """One folder: per split `SPLIT.jsonl` and `SPLIT.parquet`, and a manifest that says which line
+    is which."""
     if not cargo.trajectories:
         return []
     files: dict[str, bytes] = {}

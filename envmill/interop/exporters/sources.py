@@ -1,4 +1,5 @@
-"""Sources: what a row rests on. Its seed, and the models that wrote it, judged it, played the user and acted.
+"""Sources: what a row rests on. Its seed, and the models that wrote it, judged it, played the user
+and acted.
 
 origins of environment and scenario ─┐
 the run's cast, by role ─────────────┴─► row id ─► sources ─► columns, manifests, the card, terms, recall by source
@@ -55,7 +56,8 @@ def trace_sources(
     pairs: Sequence[Pair],
     cast: Cast,
 ) -> Sources:
-    """Whoever wrote or judged in the run is named for all of its rows: a repair may be another model's than the record says."""
+    """Whoever wrote or judged in the run is named for all of its rows: a repair may be another
+    model's than the record says."""
     common = {RowSource(role, name) for role in ("author", "judge") for name in cast.get(role, ())}
     found: dict[str, set[RowSource]] = {
         one.id: {RowSource("seed", one.origin.seed, one.licence), *_wrote(one.origin), *common}
@@ -95,13 +97,15 @@ def make_column(sources: Sources) -> ExportColumn[Any]:
     return ExportColumn(
         "sources",
         "json",
-        "What the row rests on: role (`seed`, `author`, `judge`, `user`, `teacher`), name, and of a seed its licence.",
+        "What the row rests on: role (`seed`, `author`, `judge`, `user`, `teacher`), name, and "
+        "of a seed its licence.",
         lambda one: [source.describe() for source in sources.get(one.id, ())],
     )
 
 
 def count_sources(ids: Iterable[str], sources: Sources) -> list[tuple[dict[str, Json], RowSource]]:
-    """Each source with the number of these rows that rest on it. Seeds are told by their licences."""
+    """Each source with the number of these rows that rest on it. Seeds are told by their
+    licences."""
     met = Counter(one for name in ids for one in _merge_seeds(sources.get(name, ())))
     return [(one.describe() | {"rows": number}, one) for one, number in sorted(met.items())]
 

@@ -1,4 +1,5 @@
-"""Exporter `views`: the trajectories of `sft` as other programs render them, one folder per spelling, one file per split.
+"""Exporter `views`: the trajectories of `sft` as other programs render them, one folder per
+spelling, one file per split.
 
 trajectory ──► openai/ messages, tools      ──► anthropic/ system, messages, tools      ──► sharegpt/ conversations, system, tools
 """
@@ -36,7 +37,8 @@ class Unspelled(Exception):
 
 
 def render_anthropic(line: Json) -> Json:
-    """A request of Anthropic's messages: calls and replies are blocks, and all that is answered to one turn is one message."""
+    """A request of Anthropic's messages: calls and replies are blocks, and all that is answered to
+    one turn is one message."""
     _refuse_weights(line)
     system, spoken = _split_system(line["messages"])
     messages: list[Json] = []

@@ -1,4 +1,5 @@
-"""A Harbor folder, graded for real in a container of ours: build, begin, the solution or nothing, tests, reward.
+"""A Harbor folder, graded for real in a container of ours: build, begin, the solution or nothing,
+tests, reward.
 
 recipe, step by step ─► healthcheck ─► [solution] ─► tests ─► reward.json, else reward.txt ─► a number, or why there is none
                                            └─► what is collected ─► another container, by a recipe of the tests' own ─► tests
@@ -97,7 +98,8 @@ def find_unfit(
     if recipe.base.partition(":")[0] not in bases and recipe.base not in bases:
         return (
             "image_by_reference",
-            f"it stands on {recipe.base}, which is in a registry, and none is asked here; {BASE} is had without one",
+            f"it stands on {recipe.base}, which is in a registry, and none is asked here; {BASE} "
+            "is had without one",
         )
     return None
 
@@ -134,7 +136,8 @@ def _is_apart(config: TaskFile) -> bool:
 
 
 async def grade(containers: Containers, tree: Tree, *, solution: bool) -> Grade:
-    """In containers that stand on the base image and hold nothing else. A container that breaks is no reward, and never a 0."""
+    """In containers that stand on the base image and hold nothing else. A container that breaks is
+    no reward, and never a 0."""
     config = read_config(tree)
     if unfit := find_unfit(tree, config, served=True):
         raise SettingsError(f"{tree.name} cannot be graded here: {unfit[1]}.")
@@ -334,7 +337,10 @@ async def put_tree(container: Container, folder: str, files: Mapping[str, Folder
     moved = await container.put("/tmp/.put.tar", packed.getvalue())
     if moved.content is None:
         raise SandboxError(f"Files could not be put into the container: {moved.reason}.")
-    unpack = "umask 022; tar -C / --no-same-owner -xpf /tmp/.put.tar; code=$?; rm -f /tmp/.put.tar; exit $code"
+    unpack = (
+        "umask 022; tar -C / --no-same-owner -xpf /tmp/.put.tar; code=$?; rm -f /tmp/.put.tar; "
+        "exit $code"
+    )
     ran = await _run(container, unpack, "/", {}, 120)
     if ran.code != 0:
         raise SandboxError(f"Files could not be unpacked in the container: {_describe(ran)}.")
@@ -357,7 +363,8 @@ async def _run(
 def _read_variables(given: Mapping[str, str]) -> dict[str, str]:
     if named := [name for name, value in given.items() if "${" in value]:
         raise SettingsError(
-            f"{CONFIG}: {named[0]} takes its value from the host's variables, and none is given away here. Write the value."
+            f"{CONFIG}: {named[0]} takes its value from the host's variables, and none is given "
+            "away here. Write the value."
         )
     return dict(given)
 

@@ -1,4 +1,5 @@
-"""An image's recipe, read step by step, so that any engine of containers can follow it: the classic builder's instructions alone."""
+"""An image's recipe, read step by step, so that any engine of containers can follow it: the classic
+builder's instructions alone."""
 
 import json
 import re

@@ -1,4 +1,5 @@
-"""TOML out of plain values: tables of tables and of rows, strings, numbers, truth values and lists of them."""
+"""TOML out of plain values: tables of tables and of rows, strings, numbers, truth values and lists
+of them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -47,5 +48,6 @@ def _render_key(key: str) -> str:
 def _render(value: Json) -> str:
     if is_array(value):
         return f"[{', '.join(map(_render, value))}]"
-    # JSON's strings, numbers and truth values are TOML's, but for one character that TOML wants escaped.
+    # JSON's strings, numbers and truth values are TOML's, but for one character that TOML wants
+    # escaped.
     return canonical_json(value).replace("\x7f", "\\u007f")

@@ -1,4 +1,5 @@
-"""Files that strangers wrote, out of a folder or a tarball: plain, bounded, inside it; else an error that names file and mend.
+"""Files that strangers wrote, out of a folder or a tarball: plain, bounded, inside it; else an
+error that names file and mend.
 
 Nothing is written and no link is followed: what is read is a table of paths and contents.
 """

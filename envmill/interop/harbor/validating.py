@@ -1,4 +1,5 @@
-"""Is a folder what Harbor reads, and would it be graded? Stricter than Harbor itself, which passes over keys that it does not know.
+"""Is a folder what Harbor reads, and would it be graded? Stricter than Harbor itself, which passes
+over keys that it does not know.
 
 Tree ──► files that have to be there ──► task.toml, key by key ──► exit-code discipline ──► faults, each with its mend
 """
@@ -142,9 +143,15 @@ def _find_missing(tree: Tree, config: TaskFile | None) -> Iterator[str]:
     if config and config.steps:
         for step in config.steps:
             if f"{STEPS}/{step.name}/{INSTRUCTION}" not in tree:
-                yield f"{STEPS}/{step.name}/{INSTRUCTION}: the file is missing. Add it: every step is asked for something."
+                yield (
+                    f"{STEPS}/{step.name}/{INSTRUCTION}: the file is missing. Add it: every step "
+                    "is asked for something."
+                )
             if f"{STEPS}/{step.name}/tests/test.sh" not in tree and TEST not in tree:
-                yield f"{STEPS}/{step.name}/tests/test.sh: the file is missing, and so is {TEST}. Add one of them."
+                yield (
+                    f"{STEPS}/{step.name}/tests/test.sh: the file is missing, and so is {TEST}. "
+                    "Add one of them."
+                )
     else:
         if INSTRUCTION not in tree or not tree.files[INSTRUCTION].content.strip():
             yield f"{INSTRUCTION}: it is missing or empty. Write what the agent is asked to do."
@@ -170,16 +177,25 @@ def _find_slips(tree: Tree, config: TaskFile) -> Iterator[str]:
     if config.task is None:
         yield f"{CONFIG}, task: it has no name. Add [task] with name = 'organisation/name'."
     if tree.below(SOLUTION) and SOLVE not in tree:
-        yield f"{SOLVE}: {SOLUTION}/ holds files and no solve.sh, so that no solution is ever run. Add it."
+        yield (
+            f"{SOLVE}: {SOLUTION}/ holds files and no solve.sh, so that no solution is ever run. "
+            "Add it."
+        )
     for path in (TEST, SOLVE):
         if path in tree:
             yield from _find_script_faults(path, tree)
     for name, surroundings in _list_surroundings(config.environment, config.verifier):
         if surroundings.docker_image and RECIPE in tree and name == "environment":
-            yield f"{CONFIG}, environment.docker_image: {RECIPE} is there as well, and which of them counts differs. Leave one out."
+            yield (
+                f"{CONFIG}, environment.docker_image: {RECIPE} is there as well, and which of "
+                "them counts differs. Leave one out."
+            )
     for path in tree.below(ENVIRONMENT):
         if path.startswith(("tests/", "solution/")):
-            yield f"{ENVIRONMENT}/{path}: it is built into the image, where agents read it. Move it to {path.partition('/')[0]}/."
+            yield (
+                f"{ENVIRONMENT}/{path}: it is built into the image, where agents read it. Move "
+                f"it to {path.partition('/')[0]}/."
+            )
 
 
 def _list_surroundings(
@@ -199,12 +215,21 @@ def _find_script_faults(path: str, tree: Tree) -> Iterator[str]:
     if not text.startswith("#!"):
         yield f"{path}: it names no interpreter. Begin it with #!/bin/bash."
     if "\r\n" in text:
-        yield f"{path}: its lines end as on Windows, which no interpreter of the container finds. Save it with line feeds alone."
+        yield (
+            f"{path}: its lines end as on Windows, which no interpreter of the container finds. "
+            "Save it with line feeds alone."
+        )
     if path == TEST:
         everything = text + "".join(
             leaf.content.decode(errors="replace") for leaf in tree.below(TESTS).values()
         )
         if "reward.txt" not in everything and "reward.json" not in everything:
-            yield f"{path}: nothing of {TESTS}/ writes /logs/verifier/reward.txt or reward.json. Write one, once there is a whole report."
+            yield (
+                f"{path}: nothing of {TESTS}/ writes /logs/verifier/reward.txt or reward.json. "
+                "Write one, once there is a whole report."
+            )
         if _FETCHES.search(text):
-            yield f"{path}: it fetches what it grades with, so that a network that is down is a reward of 0. Put that into the image."
+            yield (
+                f"{path}: it fetches what it grades with, so that a network that is down is a "
+                "reward of 0. Put that into the image."
+            )

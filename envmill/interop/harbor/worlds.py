@@ -1,9 +1,11 @@
-"""A scenario of an environment of tools as a Harbor folder: a server of its tools where the agent is, and a judge where it never was.
+"""A scenario of an environment of tools as a Harbor folder: a server of its tools where the agent
+is, and a judge where it never was.
 
 environment/  program and initial state, served over MCP by root to an agent that is not
 tests/        the same with the verifier and the judge     solution/  the reference path, over MCP
 
-Only a recording of the calls and the last words go from one container to the other. The judge makes the calls again.
+Only a recording of the calls and the last words go from one container to the other. The judge makes
+the calls again.
 """
 
 from collections.abc import Mapping
@@ -55,14 +57,16 @@ RUN mkdir -p /var/lib/begun /logs/verifier {ARTIFACTS} && touch /var/lib/begun/a
 """
 COLLECT = (
     f"rm -rf {ARTIFACTS}; mkdir -p {ARTIFACTS}; "
-    f"f=$(ls -t {RECORDINGS}/*.jsonl 2>/dev/null | while read -r f; do [ $(wc -l <$f) -gt 1 ] && echo $f && break; done); "
+    f"f=$(ls -t {RECORDINGS}/*.jsonl 2>/dev/null | while read -r f; do [ $(wc -l <$f) -gt 1 ] && "
+    "echo $f && break; done); "
     f'[ -z "$f" ] || cp $f {ARTIFACTS}/moves.jsonl; '
     f"head -c 65536 {ANSWER} >{ARTIFACTS}/answer.txt; touch {ARTIFACTS}/collected; true"
 )
 """The last session in which a tool was called: a client that connects again begins anew."""
 _TOLD = (
     f"Your tools are those of the MCP server `{SERVER}`. "
-    f"Before you end, write what you have to tell the user into `{ANSWER}`: nothing else that you say is read."
+    f"Before you end, write what you have to tell the user into `{ANSWER}`: nothing else that you "
+    "say is read."
 )
 
 
@@ -85,7 +89,8 @@ def write_world(
         TEST: read_program("test.sh"),
         f"{TESTS}/judge.py": read_program("judge_world.py"),
         f"{TESTS}/scenario.txt": f"{name}\n",
-        SOLVE: '#!/bin/bash\nexec /usr/bin/python3 -I -B "$(dirname "$(readlink -f "$0")")/play.py"\n',
+        SOLVE: '#!/bin/bash\nexec /usr/bin/python3 -I -B "$(dirname "$(readlink -f '
+        '"$0")")/play.py"\n',
         f"{SOLUTION}/play.py": read_program("play_world.py"),
         f"{SOLUTION}/calls.json": _render(list_steps(scenario)),
     }

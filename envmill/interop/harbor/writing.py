@@ -1,9 +1,11 @@
-"""A scenario of a machine as a Harbor folder: image, instruction, tests, solution, and the records they were written from.
+"""A scenario of a machine as a Harbor folder: image, instruction, tests, solution, and the records
+they were written from.
 
 environment/  the healthy machine, its breaks, a record of its files      tests/     the same once more, what health means, a judge
 solution/     the reference path                                          envmill.json  records, for whoever imports it again
 
-Tests have a container of their own: of the agent's only an archive comes there (ARCHIVE), made by a command that says nothing of them.
+Tests have a container of their own: of the agent's only an archive comes there (ARCHIVE), made by a
+command that says nothing of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,9 +64,11 @@ _ASKERS = ("asking.py", "probing.py", "examining.py")
 _JUDGES = ("test.sh", "judge.py", "own.py", "archive.py")
 _OTHERS = ("services", "round.json", "verifier.json", "Dockerfile")
 MACHINE_AGAIN = "machine/"
-"""In `tests/`: what the image in `environment/` is built from. A builder sees no folder but its own."""
+"""In `tests/`: what the image in `environment/` is built from. A builder sees no folder but its
+own."""
 _ALWAYS = ("/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gitconfig", "/etc/python3.11")
-"""Users, and settings of common programs. Compared beside the machine's own files: whoever runs an agent may install things elsewhere."""
+"""Users, and settings of common programs. Compared beside the machine's own files: whoever runs an
+agent may install things elsewhere."""
 
 
 def write_task(
@@ -147,7 +151,8 @@ def _write_recipe(environment: Environment) -> str:
 
 
 def write_collecting(healthy: Healthy, places: Sequence[str]) -> str:
-    """A command for the agent's container: its files into an archive. It ends well whatever became of them, which is the judge's to say."""
+    """A command for the agent's container: its files into an archive. It ends well whatever became
+    of them, which is the judge's to say."""
     paths = [path.lstrip("/") for path in [*_list_compared(healthy), *places, RECORD]]
     kept = [
         path
@@ -155,7 +160,10 @@ def write_collecting(healthy: Healthy, places: Sequence[str]) -> str:
         if not any(path.startswith(f"{other}/") for other in paths)
     ]
     options = "--numeric-owner --hard-dereference --sparse --ignore-failed-read --format=pax"
-    return f"rm -rf {ARCHIVE}; mkdir -p {ARTIFACTS}; cd / && tar {options} -cf {ARCHIVE} -- {' '.join(map(quote, kept))} 2>/dev/null; true"
+    return (
+        f"rm -rf {ARCHIVE}; mkdir -p {ARTIFACTS}; cd / && tar {options} -cf {ARCHIVE} -- "
+        f"{' '.join(map(quote, kept))} 2>/dev/null; true"
+    )
 
 
 def _is_shown(path: str) -> bool:
@@ -220,7 +228,8 @@ def _list_compared(healthy: Healthy) -> list[str]:
 
 
 def _describe_records(environment: Environment, scenario: Scenario) -> Json:
-    """Files stand for themselves elsewhere in the folder, but for the machine's description, whose paths no test needs."""
+    """Files stand for themselves elsewhere in the folder, but for the machine's description, whose
+    paths no test needs."""
     told = environment.model_dump(mode="json", exclude={"id", "files"})
     return {
         "environment": told,

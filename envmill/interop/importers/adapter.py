@@ -1,4 +1,5 @@
-"""Texts that run in the jail: the thin class around a released program, and the lines that make a released check one of ours."""
+"""Texts that run in the jail: the thin class around a released program, and the lines that make a
+released check one of ours."""
 
 from collections.abc import Sequence
 
@@ -85,5 +86,6 @@ def write_adapter(class_name: str, tools: Sequence[str], *, takes_state: bool) -
 
 
 def adapt_check(source: str) -> str:
-    """A released `check_func(final_state)`, some of which read a global `initial_state`, as `check(initial, final)`."""
+    """A released `check_func(final_state)`, some of which read a global `initial_state`, as
+    `check(initial, final)`."""
     return source.rstrip() + "\n" + _CHECK

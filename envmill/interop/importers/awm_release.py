@@ -1,4 +1,5 @@
-"""AWM's rows as they lie on disk: JSON lines by scenario, one file for each of its stages, told apart by what a row holds."""
+"""AWM's rows as they lie on disk: JSON lines by scenario, one file for each of its stages, told
+apart by what a row holds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,8 @@
-"""Endpoints of an AWM interface as tools over its tables: those that are one statement on one table, and why the others are not.
+"""Endpoints of an AWM interface as tools over its tables: those that are one statement on one
+table, and why the others are not.
 
-Their handlers are written for a web framework over an object mapper, which is not there; what an endpoint says of itself is enough where
-every parameter is a column, a bound of one, or a page.
+Their handlers are written for a web framework over an object mapper, which is not there; what an
+endpoint says of itself is enough where every parameter is a column, a bound of one, or a page.
 """
 
 import re
@@ -227,7 +228,8 @@ def _plan(endpoint: ReleasedEndpoint, table: Table, ddl: str) -> Plan:
 
 
 def _read(text: str, table: Table, is_one: bool) -> str:
-    """One row, or all that are found, in the order of the key; an endpoint that says more than that is not mapped."""
+    """One row, or all that are found, in the order of the key; an endpoint that says more than that
+    is not mapped."""
     if _MAKES.search(text):
         raise Unmapped("read_creates", f"it creates a row of {table.name} where none is found")
     if not is_one and (told := _ORDER.search(text)):
@@ -239,7 +241,8 @@ def _read(text: str, table: Table, is_one: bool) -> str:
 
 
 def _find_owner(table: Table) -> str:
-    """The column that names whoever is logged in: `user_id`, or the only one that refers to the users."""
+    """The column that names whoever is logged in: `user_id`, or the only one that refers to the
+    users."""
     if table.name == _USERS:
         return table.key[0] if len(table.key) == 1 else ""
     names = [

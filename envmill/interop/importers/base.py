@@ -1,4 +1,5 @@
-"""What an importer gives back: folders for what could be mapped, and for everything else its reason."""
+"""What an importer gives back: folders for what could be mapped, and for everything else its
+reason."""
 
 import re
 import tempfile
@@ -69,7 +70,8 @@ MAX_NAME = 200
 
 
 def drop_unreadable(harvest: Harvest) -> Harvest:
-    """Leave out, with a remark, what would be written and could not be read again: an importer should have refused it."""
+    """Leave out, with a remark, what would be written and could not be read again: an importer
+    should have refused it."""
     for name, folder in list(harvest.folders.items()):
         with tempfile.TemporaryDirectory() as place:
             write_folder(Path(place) / "folder", folder)

@@ -1,4 +1,5 @@
-"""Which functions of a released server visibly change what it keeps. Read from the syntax tree, never run.
+"""Which functions of a released server visibly change what it keeps. Read from the syntax tree,
+never run.
 
 objects of the server ─► names bound to a part of one ─► a part is set, removed or appended to ─► functions, and those that call them
 """
@@ -28,7 +29,8 @@ _FRESH = frozenset(("copy", "deepcopy", "dict", "model_dump", "model_copy"))
 
 
 def find_writing(module: ast.Module) -> set[str]:
-    """Names of functions that change what the server keeps, themselves or through functions and methods of the same file."""
+    """Names of functions that change what the server keeps, themselves or through functions and
+    methods of the same file."""
     calls, objects = list_calls(module), list_objects(module)
     functions = [
         node
@@ -82,7 +84,8 @@ def _list_names(targets: Iterable[ast.expr]) -> Iterator[str]:
 
 
 def _is_write(node: ast.AST, kept: set[str], given: set[str]) -> bool:
-    """A part is set or deleted. A helper that sets an attribute of what it is given writes for its caller; a dictionary may be a reply."""
+    """A part is set or deleted. A helper that sets an attribute of what it is given writes for its
+    caller; a dictionary may be a reply."""
     if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
         return False
     return _root(node) in kept or (isinstance(node, ast.Attribute) and _root(node) in given)
@@ -101,7 +104,8 @@ def _is_mutation(node: ast.AST, kept: set[str], whole: set[str], mutates: frozen
 
 
 def _root(node: ast.expr) -> str:
-    """The name that `name.part[0].get(1)` begins with; nothing where a value of its own is made on the way."""
+    """The name that `name.part[0].get(1)` begins with; nothing where a value of its own is made on
+    the way."""
     while True:
         if isinstance(node, ast.Name):
             return node.id

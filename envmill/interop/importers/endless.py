@@ -1,4 +1,5 @@
-"""Importer `endless`: folders of Endless Terminals as environments of kind `terminal`, where our base image can stand for theirs.
+"""Importer `endless`: folders of Endless Terminals as environments of kind `terminal`, where our
+base image can stand for theirs.
 
 task.json ─► request, truth (kept, given to no machine)      test_final_state.py   ─► one probe
 container.def ─► commands without a network, on our base      test_initial_state.py ─► kept beside
@@ -64,7 +65,8 @@ class Definition:
 
 
 async def import_folders(root: Path, sandbox: Sandbox) -> Harvest:  # noqa: ARG001  nothing is run: `envmill audit` does that
-    """A task's folder, a tarball of one, or a folder of either; all that is not mapped is a remark."""
+    """A task's folder, a tarball of one, or a folder of either; all that is not mapped is a
+    remark."""
     harvest = Harvest()
     homes = list_homes(root, TASK)
     harvest.counted = {"environments": len(homes)}
@@ -167,7 +169,8 @@ def fold_heredocs(lines: list[str]) -> Iterator[str]:
 
 
 def settle(command: str) -> str | None:
-    """A command without what the base image makes needless; None where it fetches more than that."""
+    """A command without what the base image makes needless; None where it fetches more than
+    that."""
     if "\n" in command and not command.rstrip().split("\n")[0].endswith("\\"):
         return command
     line = re.sub(r"\\\n", " ", command)

@@ -1,4 +1,5 @@
-"""Importer `envfactory`: MCP servers of EnvFactory, with their metadata and the scenarios they were tried with, as bundle folders.
+"""Importer `envfactory`: MCP servers of EnvFactory, with their metadata and the scenarios they were
+tried with, as bundle folders.
 
 NAME_metadata.json ─► interface        NAME.py ─► program, behind a thin class and stand-ins for the packages it imports
 checkpoint ─► states: each is loaded in the jail and given back; what the release expects of it and does not happen is said
@@ -115,7 +116,8 @@ async def import_release(root: Path, sandbox: Sandbox) -> Harvest:
 
 
 def _read_checkpoints(files: Files, names: set[str]) -> dict[str, list[Json]]:
-    """Server → scenarios it was tried with. A file belongs to the longest name that its own begins with."""
+    """Server → scenarios it was tried with. A file belongs to the longest name that its own begins
+    with."""
     found = dict[str, list[Json]]()
     for path in files.list():
         if not path.endswith(".json") or path.endswith(_METADATA):
@@ -239,7 +241,8 @@ class _Import:
             )
 
     def _map_tool(self, name: str, told: dict[str, Json], server: "_Server") -> Tool | None:
-        """Closed, described, in the subset that the runtime validates; what it does its name says, or its code."""
+        """Closed, described, in the subset that the runtime validates; what it does its name says,
+        or its code."""
         schema = told.get("input_schema")
         try:
             if not is_object(schema):

@@ -1,6 +1,8 @@
-"""Texts that run in the jail: the thin class around a released MCP server, and stand-ins for the two packages that servers import.
+"""Texts that run in the jail: the thin class around a released MCP server, and stand-ins for the
+two packages that servers import.
 
-The stand-ins do what servers of this format use: models with types, defaults and bounds that are checked; tools that are remembered.
+The stand-ins do what servers of this format use: models with types, defaults and bounds that are
+checked; tools that are remembered.
 """
 
 from collections.abc import Sequence

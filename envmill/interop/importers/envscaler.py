@@ -157,7 +157,8 @@ class _Import:
         )
 
     def _map_tool(self, released: ReleasedTool, shape: ClassShape, effect: str) -> Tool | None:
-        """Closed, since a foreign argument would end in a TypeError; described out of the docstring."""
+        """Closed, since a foreign argument would end in a TypeError; described out of the
+        docstring."""
         name, parameters = released.function.name, released.function.parameters
         if name not in shape.methods:
             self._refuse(self._name, "no_method", "the class has no such method", name)
@@ -225,7 +226,8 @@ class _Import:
             )
 
     async def _make_example(self, environment: Environment, invented: State) -> dict[str, State]:
-        """A state with rows, made from the declared types, for those who must call tools before anybody has written a scenario."""
+        """A state with rows, made from the declared types, for those who must call tools before
+        anybody has written a scenario."""
         made = await self._load(environment, invented)
         if isinstance(made, str):
             self._note(self._name, "no_example", f"no state with rows could be made: {made[:200]}")

@@ -1,4 +1,5 @@
-"""Importer `harbor`: Harbor folders as environments of kind `terminal`, ours as they were, others where the base image carries them.
+"""Importer `harbor`: Harbor folders as environments of kind `terminal`, ours as they were, others
+where the base image carries them.
 
 folder ─► envmill.json? ─┬─► records, with the files of the folder: the same ids where nobody edited them
                          └─► recipe without a network, on our base ─► machine; test.sh ─► one probe; solve.sh ─► reference path
@@ -103,7 +104,8 @@ def _import(name: str, tree: Tree, harvest: Harvest) -> None:
 
 
 def _read_own(name: str, tree: Tree, harvest: Harvest) -> Folder | tuple[str, str]:
-    """The folder's files are the truth; where they no longer make the recorded ids, that is told."""
+    """The folder's files are the truth; where they no longer make the recorded ids, that is
+    told."""
     try:
         told = json.loads(tree.text(RECORDS))
         files = {**_gather(tree), MACHINE: told[MACHINE]}

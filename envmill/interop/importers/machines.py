@@ -1,4 +1,5 @@
-"""A machine that somebody else described, and the one thing asked of it, as an environment of kind `terminal` with one scenario.
+"""A machine that somebody else described, and the one thing asked of it, as an environment of kind
+`terminal` with one scenario.
 
 files, commands, tests ──► system without services of its own ──► machine.json, root/, set_up.sh, check.py ──► Folder
 """
@@ -44,7 +45,8 @@ class Described:
     tests: dict[str, bytes]
     """What asks it, by path below `/tests`."""
     ask: str
-    """Shell command that runs them: it ends with 0 where all is well, with 1 where it is not, else there is no word."""
+    """Shell command that runs them: it ends with 0 where all is well, with 1 where it is not, else
+    there is no word."""
     solution: str = ""
     """Shell commands of a reference path; empty where none is known."""
     files: dict[str, str] = field(default_factory=dict[str, str])
@@ -138,7 +140,8 @@ def _make_healthy(described: Described) -> Healthy:
 
 
 def write_check(tests: Mapping[str, bytes], ask: str) -> str:
-    """A health check of one probe. Tests that come to no word of their own are the check's fault, and no verdict."""
+    """A health check of one probe. Tests that come to no word of their own are the check's fault,
+    and no verdict."""
     packed = {path: base64.b64encode(content).decode() for path, content in sorted(tests.items())}
     return f'''"""Runs the tests that came with it, as they are: one probe, well where they say so."""
 

@@ -1,4 +1,5 @@
-"""Which tools of a released server reach out of it: to the network, to files, to other processes. Read from the syntax tree, never run.
+"""Which tools of a released server reach out of it: to the network, to files, to other processes.
+Read from the syntax tree, never run.
 
 imports of packages that reach out ─► functions and methods that use them, or call such ─► tools that are left out by name
 """
@@ -20,7 +21,8 @@ NETWORK = (
 FILES = ("tempfile", "glob", "shutil", "fileinput", "zipfile", "tarfile")
 PROCESSES = ("subprocess", "multiprocessing", "signal")
 OUTSIDE = (*NETWORK, *FILES, *PROCESSES)
-"""Packages for which a stand-in lies beside a server: it can be imported, and whatever is called in it is refused."""
+"""Packages for which a stand-in lies beside a server: it can be imported, and whatever is called in
+it is refused."""
 
 HARMLESS = {"glob": ("fnmatch", "escape", "has_magic")}
 """What of such a package works on texts alone; it is the real one."""
@@ -84,7 +86,8 @@ def write_stand_ins(packages: set[str]) -> dict[str, str]:
 
 
 def find_reaching(module: ast.Module) -> dict[str, str]:
-    """Function → the package that it uses, itself or through functions and methods of the same file."""
+    """Function → the package that it uses, itself or through functions and methods of the same
+    file."""
     bound = {name: top for top, name in _list_imports(module)}
     functions = [
         node
@@ -114,7 +117,8 @@ def spread(found: dict[str, str], calls: Mapping[str, set[str]]) -> dict[str, st
 
 
 def list_calls(module: ast.Module) -> dict[str, set[str]]:
-    """Function → those of the file that it calls. A tool and the method behind it often bear one name: they are taken together."""
+    """Function → those of the file that it calls. A tool and the method behind it often bear one
+    name: they are taken together."""
     objects, calls = list_objects(module) | {"self", "cls"}, dict[str, set[str]]()
     for node in ast.walk(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -190,7 +194,8 @@ def _list_uses(function: ast.AST, bound: Mapping[str, str]) -> set[str]:
 
 
 def _list_calls(function: ast.AST, objects: set[str]) -> Iterator[str]:
-    """Functions by name, and methods of objects of the file. `rows.get` is nobody's here: it may be that of a dictionary."""
+    """Functions by name, and methods of objects of the file. `rows.get` is nobody's here: it may be
+    that of a dictionary."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):

@@ -1,4 +1,5 @@
-"""EnvScaler's release as it lies on disk: environments and scenarios, in each of the forms that went round."""
+"""EnvScaler's release as it lies on disk: environments and scenarios, in each of the forms that
+went round."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""What a released program says of its own state: containers, row types, hidden attributes. Read from the syntax tree, never run.
+"""What a released program says of its own state: containers, row types, hidden attributes. Read
+from the syntax tree, never run.
 
 The release's texts about state are damaged (their parser ate letters), so the code is what counts.
 """
@@ -80,7 +81,8 @@ def read_shape(source: str, class_name: str) -> ClassShape | str:
 
 
 def make_state(shape: ClassShape, declared: Mapping[str, Json]) -> dict[str, Json]:
-    """A state nobody ever had: three rows in each typed container that the constructor leaves empty, with every field of their type.
+    """A state nobody ever had: three rows in each typed container that the constructor leaves
+    empty, with every field of their type.
 
     Ids point at one another, and a field that the code compares with words has those words.
     """
@@ -186,7 +188,8 @@ def _list_fields(owner: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _list_stores(method: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None, bool]]:
-    """Attributes of self with their annotation, and whether they are only the constructor's argument, kept as it is."""
+    """Attributes of self with their annotation, and whether they are only the constructor's
+    argument, kept as it is."""
     arguments = {one.arg for one in method.args.args}
     for node in ast.walk(method):
         targets = (

@@ -11,7 +11,8 @@ class TokenRow:
     """A trajectory as a model reads it, or one part of it."""
 
     part: int
-    """0 for the whole; then its beginnings, for turns that the template spells otherwise once more has been said."""
+    """0 for the whole; then its beginnings, for turns that the template spells otherwise once more
+    has been said."""
     ids: list[int]
     said: list[bool]
     """Per token: whether the policy said it."""

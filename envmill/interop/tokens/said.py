@@ -1,4 +1,5 @@
-"""What a policy said, beside the text that a template makes of it: nothing of it may be missing, and nothing may be added."""
+"""What a policy said, beside the text that a template makes of it: nothing of it may be missing,
+and nothing may be added."""
 
 import json
 import re
@@ -11,9 +12,11 @@ _EMPTY_THOUGHT = re.compile(r"<(think|thinking|reasoning)>\s*</\1>")
 
 
 def find_difference(message: Json, shown: str, words: str) -> tuple[Reason, str] | None:
-    """How the masked text of a turn differs from the message; `words` is the same text without the template's control tokens.
+    """How the masked text of a turn differs from the message; `words` is the same text without the
+    template's control tokens.
 
-    A message without calls has to be there to the letter, but for white space at its edges. How calls are spelled is the template's matter:
+    A message without calls has to be there to the letter, but for white space at its edges. How
+    calls are spelled is the template's matter:
     their names and all values are looked for.
     """
     content, thought = message["content"].strip(), message.get("reasoning_content", "").strip()

@@ -1,4 +1,5 @@
-"""Token ids for the rows of an export: a row that cannot be spelled exactly is left out, and counted under its reason."""
+"""Token ids for the rows of an export: a row that cannot be spelled exactly is left out, and
+counted under its reason."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -60,7 +61,8 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
 
 
 def encode_trajectory(chat: ChatTokenizer, trajectory: Trajectory) -> list[TokenRow]:
-    """The whole, and beginnings where the template spells earlier turns otherwise; parts that teach nothing are left out."""
+    """The whole, and beginnings where the template spells earlier turns otherwise; parts that teach
+    nothing are left out."""
     encoder = ChatEncoder.of(chat, trajectory.messages, describe_tools(trajectory.tools))
     learnt = {place for place, learns in enumerate(trajectory.loss) if learns}
     parts = [part for part in encoder.encode_parts() if learnt & {one.place for one in part.turns}]
@@ -92,7 +94,8 @@ def _make_row(
 
 
 def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float | None]:
-    """Log probabilities of a turn's tokens, if its ids are those that were sampled. Some servers leave out the token that ends it."""
+    """Log probabilities of a turn's tokens, if its ids are those that were sampled. Some servers
+    leave out the token that ends it."""
     ids, given = part.ids[turn.first : turn.last], sampled["ids"]
     if given not in (ids, ids[:-1]):
         place = next(

@@ -1,4 +1,5 @@
-"""Messages as chat templates read them: objects as arguments, text as a tool's reply, call ids of nine letters and digits."""
+"""Messages as chat templates read them: objects as arguments, text as a tool's reply, call ids of
+nine letters and digits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,17 +17,20 @@ class SpelledMessage:
     message: dict[str, Json]
     """What the template is given."""
     exact: bool
-    """False for a turn with a call that could not be read: the template cannot spell what the policy said."""
+    """False for a turn with a call that could not be read: the template cannot spell what the
+    policy said."""
 
 
 def convert_messages(messages: Sequence[Json]) -> list[SpelledMessage]:
-    """A conversation for a template. Waiting in which nothing came is left out; what came is told as a user's message."""
+    """A conversation for a template. Waiting in which nothing came is left out; what came is told
+    as a user's message."""
     return list(_convert(messages))
 
 
 def _convert(messages: Sequence[Json]) -> Iterator[SpelledMessage]:
     calls: dict[str, tuple[str, str]] = {}
-    """Call id → id for the template (some templates refuse any but nine letters and digits) and tool."""
+    """Call id → id for the template (some templates refuse any but nine letters and digits) and
+    tool."""
     for place, message in enumerate(messages):
         if is_idle(message):
             continue

@@ -1,4 +1,5 @@
-"""A chat template: Jinja in a sandbox, with the filters, functions and the `generation` block that published templates expect.
+"""A chat template: Jinja in a sandbox, with the filters, functions and the `generation` block that
+published templates expect.
 
 messages, tools ──render──► text, and the spans inside `{% generation %}` blocks
 """
@@ -99,14 +100,16 @@ class ChatTemplate:
 
 
 def _make_environment() -> Any:
-    """As published templates are written for: the same trimming, filters and functions as in transformers."""
+    """As published templates are written for: the same trimming, filters and functions as in
+    transformers."""
     try:
         from jinja2 import nodes
         from jinja2.ext import Extension, loopcontrols
         from jinja2.sandbox import ImmutableSandboxedEnvironment
     except ImportError as error:
         raise SettingsError(
-            f"Chat templates need Jinja ({error}). Install EnvMill with its extra: pip install 'envmill[tokens]'."
+            f"Chat templates need Jinja ({error}). Install EnvMill with its extra: pip install "
+            "'envmill[tokens]'."
         ) from error
 
     class Generation(Extension):

@@ -1,4 +1,5 @@
-"""A tokenizer folder, read with the libraries `tokenizers` and `jinja2` alone: its vocabulary, its control tokens and its chat template."""
+"""A tokenizer folder, read with the libraries `tokenizers` and `jinja2` alone: its vocabulary, its
+control tokens and its chat template."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # (tokenizers ships stubs with unknown types)
@@ -33,7 +34,8 @@ _NAMED = (
     "mask_token",
 )
 OPEN, CLOSE = "\U000f0000", "\U000f0001"
-"""Private-use characters around a control token that somebody wrote as text; the same as in transformers."""
+"""Private-use characters around a control token that somebody wrote as text; the same as in
+transformers."""
 _MARKERS = re.compile(f"[{OPEN}{CLOSE}]")
 _QUOTED = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}|[{OPEN}{CLOSE}]")
 
@@ -67,7 +69,8 @@ class ChatTokenizer:
         return self.tool_template if tools and self.tool_template else self.template
 
     def find_control(self, template: ChatTemplate) -> re.Pattern[str]:
-        """Control tokens: special ones, and added ones that the template writes, unless they are white space."""
+        """Control tokens: special ones, and added ones that the template writes, unless they are
+        white space."""
         if template.source not in self._controls:
             self._controls[template.source] = self._list_control(template)
         return self._controls[template.source]
@@ -84,7 +87,8 @@ class ChatTokenizer:
         )
 
     def encode(self, text: str) -> EncodedText:
-        """Ids of a rendered conversation. What stands between markers is text, and never becomes a control token."""
+        """Ids of a rendered conversation. What stands between markers is text, and never becomes a
+        control token."""
         if not _MARKERS.search(text):
             return _encode(self.engine, text)
         ids, offsets = list[int](), list[Offsets]()
@@ -99,7 +103,8 @@ class ChatTokenizer:
         return self.engine.decode(list(ids), skip_special_tokens=False)
 
     def spells(self, ids: Sequence[int], text: str) -> bool:
-        """Whether ids decode to a text, after the tokenizer's normaliser. SentencePiece moves blanks at the edges of pieces."""
+        """Whether ids decode to a text, after the tokenizer's normaliser. SentencePiece moves
+        blanks at the edges of pieces."""
         told = self.decode(ids)
         if told == text:
             return True
@@ -138,7 +143,8 @@ class ChatTokenizer:
         return self.engine.encode("\n", add_special_tokens=False).ids
 
     def _continue(self, piece: str, quoted: bool) -> EncodedText:
-        """A piece from the middle of a text: encoded after a new line, where SentencePiece puts no blank before it."""
+        """A piece from the middle of a text: encoded after a new line, where SentencePiece puts no
+        blank before it."""
         engine = self.bare if quoted else self.engine
         found = _encode(engine, f"\n{piece}")
         size = len(self._newline)
@@ -161,7 +167,8 @@ def read_tokenizer(
         from tokenizers import Tokenizer
     except ImportError as error:
         raise SettingsError(
-            f"Token ids need tokenizers ({error}). Install EnvMill with its extra: pip install 'envmill[tokens]'."
+            f"Token ids need tokenizers ({error}). Install EnvMill with its extra: pip install "
+            "'envmill[tokens]'."
         ) from error
 
     data = _read_json(folder, "tokenizer.json", required=True)
@@ -272,7 +279,8 @@ def _read_special(folder: Path) -> dict[str, Json]:
 
 
 def _read_templates(folder: Path, chosen: Path | None) -> tuple[str, str]:
-    """The template, and that for conversations with tools (empty where there is none of its own)."""
+    """The template, and that for conversations with tools (empty where there is none of its
+    own)."""
     if chosen:
         if not chosen.is_file():
             raise SettingsError(f"There is no chat template {chosen}.")

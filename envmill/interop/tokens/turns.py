@@ -1,4 +1,5 @@
-"""A conversation as token ids, with what the policy said in it told apart from all that it was told.
+"""A conversation as token ids, with what the policy said in it told apart from all that it was
+told.
 
 messages ──render up to each turn, and with it──► where each turn begins and ends ──render whole──► ids, masks ──decode──► what was said?
 """
@@ -61,7 +62,8 @@ class EncodedChat:
 
 @dataclass(frozen=True)
 class _Turn:
-    """A turn while the conversation is rendered: the text up to its end, and where it begins in that."""
+    """A turn while the conversation is rendered: the text up to its end, and where it begins in
+    that."""
 
     number: int
     source: SpelledMessage
@@ -69,7 +71,8 @@ class _Turn:
     start: int
 
     def find_spans(self, rendered: RenderedChat, marked: bool) -> list[Offsets]:
-        """What the policy said, in the text of this turn or a longer one: as the template marks it, and never beyond the turn.
+        """What the policy said, in the text of this turn or a longer one: as the template marks it,
+        and never beyond the turn.
 
         Nothing where the text does not begin like that of the turn."""
         if not rendered.text.startswith(self.text):
@@ -185,7 +188,8 @@ class ChatEncoder:
         return EncodedChat(encoded.ids, mask, tuple(said), self.quoted, left_out)
 
     def _check(self, turn: _Turn, parts: Sequence[str], ids: Sequence[int]) -> bool:
-        """What is masked is what the policy said, and decodes to it. Whether thinking that was shown has no place in the template."""
+        """What is masked is what the policy said, and decodes to it. Whether thinking that was
+        shown has no place in the template."""
         message = _unquote_all(turn.source.message)
         where, shown = f"message {turn.source.place}", unquote("".join(parts))
         if not self.chat.spells(ids, shown):
@@ -210,7 +214,8 @@ class ChatEncoder:
 
 
 def _list_tokens(encoded: EncodedText, span: Offsets) -> Iterator[int]:
-    """Tokens of a span. One that reaches over its edge is said by the policy in part only, so no policy sampled it."""
+    """Tokens of a span. One that reaches over its edge is said by the policy in part only, so no
+    policy sampled it."""
     start, end = span
     for place, (begin, stop) in enumerate(encoded.offsets):
         if begin < end and stop > start:

@@ -1,1 +1,2 @@
-"""What the building of every kind shares: complaints, the repair loop, states, rules and derived tables."""
+"""What the building of every kind shares: complaints, the repair loop, states, rules and derived
+tables."""

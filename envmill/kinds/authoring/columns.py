@@ -1,4 +1,5 @@
-"""Columns that may hold any text: no keys, references, dates or choices, and nothing that a rule or the request speaks of."""
+"""Columns that may hold any text: no keys, references, dates or choices, and nothing that a rule or
+the request speaks of."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,8 @@ from schemas.environment import Environment
 from schemas.scenario import Draft
 
 _CLOSED = re.compile(
-    r"(?:^|_)(?:id|ids|key|code|number|status|state|type|kind|category|role|level|priority|currency|email|phone|url|"
+    r"(?:^|_)(?:id|ids|key|code|number|status|state|type|kind|category|role|level|priority|"
+    r"currency|email|phone|url|"
     r"date|day|month|year|time|at|on|from|until|till|due|since|by|to|name)$"
 )
 """Names of columns whose texts mean one thing each."""
@@ -43,7 +45,8 @@ def is_open_text(
         if collection != table
     }
     single = [value for value in held if " " not in value.strip()]
-    # One word that several rows share is a choice; a text that another table holds too refers to it.
+    # One word that several rows share is a choice; a text that another table holds too refers to
+    # it.
     return not (
         len(set(single)) < len(single)
         or len(single) > len(words)

@@ -1,6 +1,8 @@
-"""A complaint: one thing that is wrong with a version, told to its author so that the item at fault can be found.
+"""A complaint: one thing that is wrong with a version, told to its author so that the item at fault
+can be found.
 
-"call 3, book_berth {"berth_id":"B2"}: was rejected (limit: …). Every call of a reference path must succeed."
+"call 3, book_berth {"berth_id":"B2"}: was rejected (limit: …). Every call of a reference path must
+succeed."
 """
 
 import re
@@ -12,7 +14,8 @@ from schemas.base import Json, canonical_json
 MOST = 40
 """Complaints told about one version."""
 _LONGEST, _SHORT = 2500, 300
-"""Characters of one complaint, and of one that is only remembered. The end of a build's log (2000) fits into the first."""
+"""Characters of one complaint, and of one that is only remembered. The end of a build's log (2000)
+fits into the first."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,10 @@ def describe_complaint(
 
 def describe_earlier(complaints: Sequence[Complaint], locked: Sequence[str]) -> str:
     """What follows a prompt: why the versions before this attempt failed, and what must stay."""
-    told = f"## Earlier versions\n\nEarlier versions were tried and rejected. What was wrong with them:\n\n{number(complaints, _SHORT)}"
+    told = (
+        "## Earlier versions\n\nEarlier versions were tried and rejected. What was wrong with "
+        f"them:\n\n{number(complaints, _SHORT)}"
+    )
     told = told if complaints else ""
     return "\n\n".join(part for part in (told, describe_locked(locked)) if part)
 

@@ -1,4 +1,5 @@
-"""A database derived from what tools promise: nobody writes a schema, every table is there because some tool speaks of it.
+"""A database derived from what tools promise: nobody writes a schema, every table is there because
+some tool speaks of it.
 
 promises ──mentions, in order──► tables ─► columns ─► types, references, policies      ──► schema
         └──takes, looks at, sets, makes──► tool → tables it reads and writes
@@ -85,7 +86,10 @@ def find_promise_faults(promises: Mapping[str, Promise], tools: Sequence[str]) -
         for column, said in columns.items():
             yield from _find_disagreement(f"{table}.{column}", said, spoken)
         if set(columns) == {KEY}:
-            yield f"{_name_tools(columns[KEY])} speak of {table}, and nothing but the key is ever said of it."
+            yield (
+                f"{_name_tools(columns[KEY])} speak of {table}, and nothing but the key is ever "
+                "said of it."
+            )
     yield from _find_gaps(promises, spoken)
 
 
@@ -116,13 +120,21 @@ def _find_disagreement(
     tool, one = said[0]
     for other, another in said[1:]:
         if another.sort != one.sort:
-            yield f"{tool} says that {place} is {one.sort}, {other} that it is {another.sort}: agree on one."
+            yield (
+                f"{tool} says that {place} is {one.sort}, {other} that it is {another.sort}: "
+                "agree on one."
+            )
             return
         if another.refers != one.refers:
-            yield f"{tool} says that {place} refers to {one.refers or 'nothing'}, {other} to {another.refers or 'nothing'}: agree on one."
+            yield (
+                f"{tool} says that {place} refers to {one.refers or 'nothing'}, {other} to "
+                f"{another.refers or 'nothing'}: agree on one."
+            )
             return
     if one.refers and one.refers not in spoken:
-        yield f"{tool} says that {place} refers to {one.refers}, and no tool speaks of such a table."
+        yield (
+            f"{tool} says that {place} refers to {one.refers}, and no tool speaks of such a table."
+        )
 
 
 def _find_gaps(promises: Mapping[str, Promise], spoken: _Spoken) -> Iterator[str]:
@@ -152,7 +164,8 @@ def _name_tools(said: Sequence[tuple[str, Mention]]) -> str:
 
 
 def _label(column: str, one: Mention) -> Policy | float | None:
-    """Keys are given on the way, decimals agree to the cent, prose may be worded otherwise; nothing where it is strict."""
+    """Keys are given on the way, decimals agree to the cent, prose may be worded otherwise; nothing
+    where it is strict."""
     if column == KEY:
         return "exempt"
     return (

@@ -1,4 +1,5 @@
-"""What tools promise, held against calls: the rows that a statement is about, and a state on which what a tool requires does not hold.
+"""What tools promise, held against calls: the rows that a statement is about, and a state on which
+what a tool requires does not hold.
 
 call ─► rows that it names or changes, and those that these refer to ─► does the statement hold of one of its table?
 """
@@ -28,7 +29,8 @@ class PromisedCall:
     tables: Sequence[Table]
 
     def find_rows(self, statement: Statement) -> list[_Row]:
-        """Rows that the statement can be about: those that the call names or changes, and those that these refer to, before or after."""
+        """Rows that the statement can be about: those that the call names or changes, and those
+        that these refer to, before or after."""
         named = [*self._list_named(), *self._list_changed(statement.table)]
         referred = [
             row
@@ -39,13 +41,15 @@ class PromisedCall:
         return [row for row in dict.fromkeys((*named, *referred)) if row[0] == statement.table]
 
     def holds(self, statement: Statement, state: State) -> bool | None:
-        """Whether it holds of one of its rows; None where there is none, or they lack the column."""
+        """Whether it holds of one of its rows; None where there is none, or they lack the
+        column."""
         rows = [read_row(state, row) for row in self.find_rows(statement)]
         told = [row[statement.column] for row in rows if statement.column in row]
         return any(map(statement.holds, told)) if told else None
 
     def spoil(self, statement: Statement, seen: Sequence[Json]) -> dict[str, Json] | None:
-        """The state before, changed so that the statement holds of none of its rows; None where no value is known for that."""
+        """The state before, changed so that the statement holds of none of its rows; None where no
+        value is known for that."""
         mention = next((one for one in self.promise.mentions if one.of == statement.place), None)
         column = next(
             (

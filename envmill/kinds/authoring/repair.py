@@ -1,4 +1,5 @@
-"""Repair: a version that fails is sent back with all complaints, twice at most; then one is asked for afresh; every version is kept.
+"""Repair: a version that fails is sent back with all complaints, twice at most; then one is asked
+for afresh; every version is kept.
 
 first ─► repair ─► repair ─► afresh, told why the others failed        the first that holds ends it
   └──── the reply is unreadable ───▲
@@ -95,7 +96,8 @@ async def strive(
     locked: Callable[[], Sequence[str]] = tuple,
     ends: Callable[[V], bool] = _never,
 ) -> list[V | UnreadableVersion]:
-    """All versions in order, the last of them one that holds, if any does. What cannot be read is not sent back.
+    """All versions in order, the last of them one that holds, if any does. What cannot be read is
+    not sent back.
 
     `write` gets the version before, what is wrong with it, and an account whose conversations go on from version to version.
     `locked` lists what a reviewer locked of the versions so far. `ends` says of which version no other one is asked for.
@@ -130,7 +132,8 @@ def list_complaints(versions: Sequence[Version]) -> tuple[Complaint, ...]:
 
 
 def give_up(versions: Sequence[Version]) -> tuple[str, str]:
-    """(reason code, words) for the end of a candidate of which no version held: the code is that of the last one that could be read."""
+    """(reason code, words) for the end of a candidate of which no version held: the code is that of
+    the last one that could be read."""
     read = [version for version in versions if not isinstance(version, UnreadableVersion)]
     reason = read[-1].complaints[0].code if read else "bad_reply"
     return reason, f"after {len(versions)} versions: {render(versions[-1].complaints)}"

@@ -1,4 +1,5 @@
-"""Rules told twice with another limit the second time: whoever keeps one breaks the other, or one of them says nothing."""
+"""Rules told twice with another limit the second time: whoever keeps one breaks the other, or one
+of them says nothing."""
 
 import re
 from collections import defaultdict
@@ -17,7 +18,8 @@ _AFTER = re.compile(
 
 
 def find_rival_rules(rules: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pairs that differ in one number alone, which limits something: a number that names ("berth 3") makes another rule."""
+    """Pairs that differ in one number alone, which limits something: a number that names ("berth
+    3") makes another rule."""
     alike = defaultdict[str, list[str]](list)
     for rule in dict.fromkeys(" ".join(each.split()) for each in rules):
         alike[_NUMBER.sub("#", rule).casefold()].append(rule)

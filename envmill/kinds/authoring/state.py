@@ -1,4 +1,5 @@
-"""An initial state held to the program: it is kept as it was given, its records are alike, and what it refers to exists."""
+"""An initial state held to the program: it is kept as it was given, its records are alike, and what
+it refers to exists."""
 
 from collections.abc import Iterator
 
@@ -11,7 +12,8 @@ _PLURAL = 3
 
 
 def find_state_faults(given: dict[str, Json], kept: Json) -> list[tuple[str, str]]:
-    """(reason code, words) of everything by which the program does not keep a state as given, or the state does not hold together."""
+    """(reason code, words) of everything by which the program does not keep a state as given, or
+    the state does not hold together."""
     faults = list[tuple[str, str]]()
     if differs := diff_states(given, kept):
         places = [
@@ -65,7 +67,8 @@ def _list_lost(state: dict[str, Json]) -> Iterator[str]:
 
 
 def _names_collection(attribute: str, state: dict[str, Json]) -> bool:
-    """`entry_id` names a record of `entries`; a `tracking_id` may be somebody else's number, and a `player_id` beside `player_sessions`
+    """`entry_id` names a record of `entries`; a `tracking_id` may be somebody else's number, and a
+    `player_id` beside `player_sessions`
     a name that another service gives."""
     thing = attribute.removesuffix("_id")
     return any(

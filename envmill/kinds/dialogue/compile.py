@@ -32,7 +32,8 @@ class ClauseDemands:
 
 
 def compile_clauses(dialogue: Dialogue, draft: Draft) -> ClauseDemands:
-    """BuildError where a clause has more rows than can be judged, or the reference path leaves a hand-over out that a clause asks for."""
+    """BuildError where a clause has more rows than can be judged, or the reference path leaves a
+    hand-over out that a clause asks for."""
     words = _list_words(draft)
     procedure, facts, harm = list[Predicate](), list[Fact](), list[Predicate]()
     bound = [
@@ -111,7 +112,8 @@ def _read(
 
 
 def _compile(clause: PolicyClause, bindings: Sequence[_Binding]) -> list[Predicate]:
-    """Predicates of one clause that stands for itself; those that allow and hand over are told together."""
+    """Predicates of one clause that stands for itself; those that allow and hand over are told
+    together."""
     if clause.effect not in ("forbid", "first", "confirm"):
         return []
     free = not any(
@@ -149,7 +151,8 @@ def _make(clause: PolicyClause, binding: _Binding) -> Predicate:
 
 
 def _list_only(bound: Sequence[tuple[PolicyClause, list[_Binding]]]) -> Iterator[Predicate]:
-    """Per tool: the calls that its clauses name, and no other. Those that allow and those that hand over are judged apart."""
+    """Per tool: the calls that its clauses name, and no other. Those that allow and those that hand
+    over are judged apart."""
     for effect in ("allow", "hand_over"):
         tools = dict.fromkeys(clause.call.name for clause, _ in bound if clause.effect == effect)
         for tool in tools:

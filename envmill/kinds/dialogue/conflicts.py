@@ -74,7 +74,10 @@ def find_conflicts(clauses: Sequence[PolicyClause]) -> Iterator[str]:
             and not any(_can_apply(clause, one) for one in allowing)
         ):
             named = ", ".join(one.id for one in allowing)
-            yield f"Clause {clause.id} contradicts clause {named}: {clause.id} asks for `{clause.call.name}` where it is not allowed."
+            yield (
+                f"Clause {clause.id} contradicts clause {named}: {clause.id} asks for "
+                f"`{clause.call.name}` where it is not allowed."
+            )
     yield from _find_orders(clauses)
 
 
@@ -114,7 +117,10 @@ def _find_orders(clauses: Sequence[PolicyClause]) -> Iterator[str]:
         path = _find_circle(clause, orders, [clause])
         if path and clause.id == min(one.id for one in path):
             named = ", ".join(one.id for one in path)
-            yield f"Clauses {named} contradict each other: each asks for the other's call first, so that none is ever made."
+            yield (
+                f"Clauses {named} contradict each other: each asks for the other's call first, "
+                "so that none is ever made."
+            )
 
 
 def _find_circle(
@@ -166,7 +172,8 @@ def _is_fixed(value: Json) -> bool:
 
 
 def _can_apply(*clauses: PolicyClause) -> bool:
-    """Whether the conditions of all can hold together. A row is the same where it is one collection's under one argument name, or is named
+    """Whether the conditions of all can hold together. A row is the same where it is one
+    collection's under one argument name, or is named
     by its key."""
     limits = _limit(*clauses)
     words = [
@@ -216,7 +223,8 @@ def _limit(*clauses: PolicyClause) -> Mapping[_Subject, list[StateCondition]]:
 
 
 def _place_rows(clause: PolicyClause) -> dict[str, str]:
-    """`$name` → where a row comes from that no other clause need call so: its collection and the argument that holds it."""
+    """`$name` → where a row comes from that no other clause need call so: its collection and the
+    argument that holds it."""
     calls = [call for call in (clause.call, clause.first) if call]
     return {
         value: f"{clause.rows[value]} of {name}"

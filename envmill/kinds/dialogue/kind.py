@@ -1,4 +1,5 @@
-"""The kind `dialogue` as one object: a program with JSON state, and beside it the file that says its sides and its policy."""
+"""The kind `dialogue` as one object: a program with JSON state, and beside it the file that says
+its sides and its policy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -61,7 +62,8 @@ class DialogueKind(JailedKind):
         return stateful.derive_tools(source, class_name, effects)
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
-        """None; the file that says the sides must be there, and name the couplings that the program has."""
+        """None; the file that says the sides must be there, and name the couplings that the program
+        has."""
         dialogue = read_dialogue(files)
         if faults := find_mark_faults(dialogue, files):
             raise BuildError(" ".join(faults))
@@ -109,11 +111,20 @@ class DialogueKind(JailedKind):
         for side in ("agent", "user"):
             tools = [tool.name for tool in environment.tools if side in tool.actors]
             held = [name for name, owner in dialogue.sides.items() if owner == side]
-            yield f"The {side} holds {', '.join(held)}, and has {len(tools)} tools: {', '.join(tools)}."
+            yield (
+                f"The {side} holds {', '.join(held)}, and has {len(tools)} tools: "
+                f"{', '.join(tools)}."
+            )
         for coupling in dialogue.couplings:
-            yield f"After each call: {coupling.name.replace('_', ' ')} ({', '.join(coupling.reads)} to {', '.join(coupling.writes)})."
+            yield (
+                f"After each call: {coupling.name.replace('_', ' ')} "
+                f"({', '.join(coupling.reads)} to {', '.join(coupling.writes)})."
+            )
         for tool, found in dialogue.discoverable.items():
-            yield f"Found on the way: {tool}, once {found.by.name} was called{f' for {found.document}' if found.document else ''}."
+            yield (
+                f"Found on the way: {tool}, once {found.by.name} was "
+                f"called{f' for {found.document}' if found.document else ''}."
+            )
         yield from (f"Clause {clause.id}: {render_clause(clause)}" for clause in dialogue.clauses)
 
 

@@ -1,4 +1,5 @@
-"""Marks in a program as it is written, held to what its dialogue names: couplings and discoverable tools. The program is never run here."""
+"""Marks in a program as it is written, held to what its dialogue names: couplings and discoverable
+tools. The program is never run here."""
 
 import ast
 from collections.abc import Iterator, Mapping

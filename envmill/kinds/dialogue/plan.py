@@ -1,4 +1,5 @@
-"""What is wrong with a dialogue before its program is written, each fault with the clause, tool, coupling or persona named."""
+"""What is wrong with a dialogue before its program is written, each fault with the clause, tool,
+coupling or persona named."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,7 +86,10 @@ def _find_side_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
         touch = dialogue.touches[name]
         for collection in (*touch.reads, *touch.writes):
             if dialogue.sides.get(collection, side) != side:
-                yield f"The {side}'s tool {name} touches {collection}, which is the other side's. Only a coupling crosses."
+                yield (
+                    f"The {side}'s tool {name} touches {collection}, which is the other side's. "
+                    "Only a coupling crosses."
+                )
 
 
 def _find_clause_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
@@ -107,7 +111,9 @@ def _find_shape_faults(clause: PolicyClause, world: ClauseScope) -> Iterator[str
     """Fields that its effect needs, or has no use for."""
     needs = _NEEDS.get(clause.effect, ())
     if needs and not any(getattr(clause, name) for name in needs):
-        yield f"has the effect {clause.effect} and needs {' or '.join(f'`{name}`' for name in needs)}"
+        yield (
+            f"has the effect {clause.effect} and needs {' or '.join(f'`{name}`' for name in needs)}"
+        )
     for name in ("first", "names", "words", "told"):
         owner = {"first": "first", "names": "confirm", "words": "say", "told": "say"}[name]
         if getattr(clause, name) and clause.effect != owner:
@@ -187,20 +193,27 @@ def _find_row_faults(
 
 
 def _find_coupling_faults(dialogue: Dialogue) -> Iterator[str]:
-    """One that never fires: no tool of the other side, and no coupling before or after it, writes what it reads."""
+    """One that never fires: no tool of the other side, and no coupling before or after it, writes
+    what it reads."""
     for coupling in dialogue.couplings:
         for name in (*coupling.reads, *coupling.writes):
             if name not in dialogue.sides:
                 yield f"The coupling {coupling.name} touches {name}, which is no collection."
         if not _crosses(coupling, dialogue):
-            yield f"The coupling {coupling.name} does not lead from one side to the other: it reads and writes the same side."
+            yield (
+                f"The coupling {coupling.name} does not lead from one side to the other: it "
+                "reads and writes the same side."
+            )
         written = {name for touch in dialogue.touches.values() for name in touch.writes}
         written |= {
             name for other in dialogue.couplings if other is not coupling for name in other.writes
         }
         if not written & set(coupling.reads):
             told = ", ".join(coupling.reads) or "nothing"
-            yield f"The coupling {coupling.name} never fires: it reads {told}, which no tool and no other coupling writes."
+            yield (
+                f"The coupling {coupling.name} never fires: it reads {told}, which no tool and "
+                "no other coupling writes."
+            )
 
 
 def _crosses(coupling: Coupling, dialogue: Dialogue) -> bool:
@@ -213,7 +226,8 @@ def _crosses(coupling: Coupling, dialogue: Dialogue) -> bool:
 
 
 def _find_need_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
-    """Tools of the user that no goal needs, goals out of reach, and personas with whom a goal is out of reach."""
+    """Tools of the user that no goal needs, goals out of reach, and personas with whom a goal is
+    out of reach."""
     for goal in dialogue.goals:
         yield from (
             f"The goal {goal.name!r} needs {name}, which is no tool."
@@ -226,7 +240,9 @@ def _find_need_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     }
     for name in dialogue.user_tools:
         if name not in needed:
-            yield f"No goal needs the user's tool {name}, and no clause and no discovery asks for it."
+            yield (
+                f"No goal needs the user's tool {name}, and no clause and no discovery asks for it."
+            )
     known = {goal.name for goal in dialogue.goals}
     for persona in dialogue.personas:
         yield from (
@@ -237,7 +253,10 @@ def _find_need_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
         for goal in dialogue.goals:
             lacking = [name for name in goal.needs if name in persona.cannot]
             if lacking and (not persona.goals or goal.name in persona.goals):
-                yield f"The persona {persona.name!r} makes the goal {goal.name!r} unreachable: it needs {', '.join(lacking)}."
+                yield (
+                    f"The persona {persona.name!r} makes the goal {goal.name!r} unreachable: it "
+                    f"needs {', '.join(lacking)}."
+                )
 
 
 def _find_discovery_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""Whether a program keeps to its sides: each call of a path changes what its tool and the couplings declare, and nothing else.
+"""Whether a program keeps to its sides: each call of a path changes what its tool and the couplings
+declare, and nothing else.
 
 reference path ─► a look after each call ─► collections that differ ─► declared? ─► words for the author
 """
@@ -43,10 +44,16 @@ def _find_strays(
         made = f"Call {place}, {call.name} of the {call.actor},"
         if call.name in queries and changed:
             told = ", ".join(changed)
-            yield f"{made} only reads, and {told} changed: the initial state is not settled. Write it as the couplings leave it."
+            yield (
+                f"{made} only reads, and {told} changed: the initial state is not settled. Write "
+                "it as the couplings leave it."
+            )
             continue
         touch = dialogue.touches.get(call.name)
         for name in changed:
             if name not in coupled and (touch is None or name not in touch.writes):
                 side = dialogue.sides.get(name, "")
-                yield f"{made} changed {name} of the {side}'s side, and neither `touches` nor a coupling says so."
+                yield (
+                    f"{made} changed {name} of the {side}'s side, and neither `touches` nor a "
+                    "coupling says so."
+                )

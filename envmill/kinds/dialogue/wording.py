@@ -49,9 +49,15 @@ def render_clause(clause: PolicyClause) -> str:
             )
             return f"Before the call {call}{_space(where)}, ask the user and get a yes.{named}"
         case "say":
-            return f"When you make the call {call}{_space(where)}, tell the user {_render_told(clause)}."
+            return (
+                f"When you make the call {call}{_space(where)}, tell the user "
+                f"{_render_told(clause)}."
+            )
         case "hand_over":
-            return f"Hand over with the call {call} {where or 'always'}, and in no case that this policy does not name."
+            return (
+                f"Hand over with the call {call} {where or 'always'}, and in no case that this "
+                "policy does not name."
+            )
 
 
 def render_pattern(call: CallPattern) -> str:
@@ -66,7 +72,8 @@ def render_pattern(call: CallPattern) -> str:
 
 
 def find_document_faults(document: str, clauses: Sequence[PolicyClause]) -> Iterator[str]:
-    """Lines of a policy document that no clause says, and clauses that the document does not say. An empty document is rendered later."""
+    """Lines of a policy document that no clause says, and clauses that the document does not say.
+    An empty document is rendered later."""
     if not document.strip():
         return
     told = {_settle(line): line.strip() for line in document.splitlines() if _settle(line)}
@@ -109,7 +116,10 @@ def _render_condition(condition: Condition) -> str:
             ]
             return f"where {owner.replace('_', ' ')} {verb} {_render_value(value)} at the start"
         case WordsCondition(words=words, said=said):
-            return f"where the user {'says' if said else 'does not say'} {' or '.join(map(canonical_json, words))}"
+            return (
+                f"where the user {'says' if said else 'does not say'} "
+                f"{' or '.join(map(canonical_json, words))}"
+            )
         case CallCondition(call=call):
             return f"once the call {render_pattern(call)} was made"
 

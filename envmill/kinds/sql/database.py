@@ -1,4 +1,5 @@
-"""A database tried before anybody writes a program for it: its schema is read, opened in the jail, and filled.
+"""A database tried before anybody writes a program for it: its schema is read, opened in the jail,
+and filled.
 
 schema.sql ──read──► tables ──tools' tables known?──► jail: open, fill, read back ──► faults, each named after the part that has it
 """
@@ -104,6 +105,12 @@ def _find_touch_faults(plan: Blueprint, tables: list[Table]) -> Iterator[str]:
         if not touched:
             yield f"{TOOLS_FAULT}{tool.name} names no table it reads or writes."
         elif strange := [name for name in touched if name not in known]:
-            yield f"{TOOLS_FAULT}{tool.name} touches {strange[0]!r}; the tables are {', '.join(sorted(known))}."
+            yield (
+                f"{TOOLS_FAULT}{tool.name} touches {strange[0]!r}; the tables are "
+                f"{', '.join(sorted(known))}."
+            )
         elif touch and bool(touch.writes) is not (tool.effect == "change"):
-            yield f"{TOOLS_FAULT}{tool.name} is a {tool.effect} and writes {', '.join(touch.writes) or 'no table'}."
+            yield (
+                f"{TOOLS_FAULT}{tool.name} is a {tool.effect} and writes "
+                f"{', '.join(touch.writes) or 'no table'}."
+            )

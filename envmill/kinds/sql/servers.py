@@ -1,4 +1,5 @@
-"""Several servers in one environment: each keeps to tools and tables of its own, and rows of a shared identity agree.
+"""Several servers in one environment: each keeps to tools and tables of its own, and rows of a
+shared identity agree.
 
 plan ─┬─ tools, tables, references: named after one server, and within it
       └─ shared identities ─► tables ─► rows: under one key, equal fields
@@ -28,30 +29,46 @@ def find_server_faults(plan: Blueprint) -> Iterator[str]:
             yield f"Server {nested[0]} begins with the name of server {one}: give it another one."
         own = [tool for tool in plan.tools if find_server(tool.name, servers) == one]
         if {tool.effect for tool in own} != {"query", "change"}:
-            yield f"Server {one} needs tools that read and tools that change something, named `{one}_…`."
+            yield (
+                f"Server {one} needs tools that read and tools that change something, named "
+                f"`{one}_…`."
+            )
     for tool in plan.tools if servers else ():
         if not find_server(tool.name, servers):
-            yield f"{tool.name} is a tool of no server: begin its name with one of {', '.join(servers)}."
+            yield (
+                f"{tool.name} is a tool of no server: begin its name with one of "
+                f"{', '.join(servers)}."
+            )
 
 
 def find_table_faults(plan: Blueprint, tables: Sequence[Table]) -> Iterator[str]:
-    """Tables that belong to no server, references from one server into another, and shared identities without their columns."""
+    """Tables that belong to no server, references from one server into another, and shared
+    identities without their columns."""
     servers, known = list_servers(plan.shared), {table.name: table for table in tables}
     for table in tables if servers else ():
         own = find_server(table.name, servers)
         if not own:
-            yield f"The table {table.name} belongs to no server: begin its name with one of {', '.join(servers)}."
+            yield (
+                f"The table {table.name} belongs to no server: begin its name with one of "
+                f"{', '.join(servers)}."
+            )
         for column in table.columns:
             target = column.references.partition(".")[0] if column.references else ""
             if target and find_server(target, servers) != own:
-                yield f"{table.name}.{column.name} refers to {target}, a table of another server: a server knows its own ids alone."
+                yield (
+                    f"{table.name}.{column.name} refers to {target}, a table of another server: "
+                    "a server knows its own ids alone."
+                )
     for one in plan.shared:
         for server, name in one.tables.items():
             columns = (
                 {column.name for column in known[name].columns} if name in known else set[str]()
             )
             if find_server(name, servers) != server or name not in known:
-                yield f"`shared` keeps {one.name} of server {server} in {name}, which is no table of it."
+                yield (
+                    f"`shared` keeps {one.name} of server {server} in {name}, which is no table "
+                    "of it."
+                )
             elif lacking := [column for column in (one.key, *one.fields) if column not in columns]:
                 yield f"{name} lacks the column {lacking[0]}, which {one.name} shares."
 
@@ -65,11 +82,15 @@ def find_foreign_touches(plan: Blueprint) -> Iterator[str]:
             tool.name, [*touch.reads, *touch.writes] if touch else [], plan.shared
         )
         if foreign:
-            yield f"{tool.name} touches {', '.join(foreign)}, of another server: the agent carries values from one server to another."
+            yield (
+                f"{tool.name} touches {', '.join(foreign)}, of another server: the agent carries "
+                "values from one server to another."
+            )
 
 
 def list_foreign(tool: str, touched: Sequence[str], shared: list[SharedIdentity]) -> list[str]:
-    """Tables of these that do not belong to the server of the tool; none where there is one server."""
+    """Tables of these that do not belong to the server of the tool; none where there is one
+    server."""
     servers = list_servers(shared)
     return (
         [name for name in touched if find_server(name, servers) != find_server(tool, servers)]
@@ -111,7 +132,8 @@ def find_unlike(shared: Sequence[SharedIdentity], state: Mapping[str, Json]) -> 
 
 
 def find_identity_faults(plan: Blueprint) -> Iterator[str]:
-    """What is wrong with the rows of a plan: no identity that two servers know, or one that differs."""
+    """What is wrong with the rows of a plan: no identity that two servers know, or one that
+    differs."""
     if not plan.shared:
         return
     if not any(len(homes) > 1 for homes in hold_identities(plan.shared, plan.rows).values()):

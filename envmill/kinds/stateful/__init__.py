@@ -21,7 +21,8 @@ MAX_SOURCE = 256 * 1024
 
 
 def derive_tools(source: str, class_name: str, effects: Mapping[str, Effect]) -> list[Tool]:
-    """The interface of a class, in source order. `effects` says what each tool was planned to do: all of them, no other."""
+    """The interface of a class, in source order. `effects` says what each tool was planned to do:
+    all of them, no other."""
     module = _parse(source)
     methods = _public_methods(_find_class(module, class_name))
     _replace_aliases(module, methods.values())

@@ -1,4 +1,5 @@
-"""The `terminal` kind: state in a container's files and processes, one tool that is a shell, an examination from without for a judge.
+"""The `terminal` kind: state in a container's files and processes, one tool that is a shell, an
+examination from without for a judge.
 
 machine.json, check.py, root/ ──Reset──► container ──shell──► what an agent leaves ──Look──► health · lasting · what changed where
 """
@@ -19,7 +20,8 @@ from schemas.system import MachineState
 SHELL = Tool(
     name="shell",
     description=(
-        "Run a command in a bash shell of the machine, as root. The shell stays: its folder, variables and jobs are there for the next "
+        "Run a command in a bash shell of the machine, as root. The shell stays: its folder, "
+        "variables and jobs are there for the next "
         "command. There is no network, no init and no terminal for programs that ask questions."
     ),
     parameters={
@@ -56,7 +58,8 @@ def derive_tools(source: str, class_name: str, effects: Mapping[str, Effect]) ->
 
 
 def derive_tables(files: Mapping[str, str], policies: Mapping[str, Policy | float]) -> list[Table]:
-    """None; BuildError where the files are no machine, or the recipe of its image is one that not every builder reads."""
+    """None; BuildError where the files are no machine, or the recipe of its image is one that not
+    every builder reads."""
     if policies:
         raise BuildError(
             "An environment of kind terminal has no tables, so leave its policies out."
@@ -98,7 +101,8 @@ def compose_state(
     ill: set[str],
     exam: str | None = None,
 ) -> dict[str, Json]:
-    """What a look shows of a machine that was broken so and not touched; `ill` are the probes that say so. Where health is asked by tests,
+    """What a look shows of a machine that was broken so and not touched; `ill` are the probes that
+    say so. Where health is asked by tests,
     the initial ones are asked unless others are named."""
     exam = (INITIAL if INITIAL in files else "") if exam is None else exam
     probes = list_probes(read_machine(files), exam)
@@ -110,7 +114,8 @@ def compose_state(
 
 
 def compose_checks(initial: Json) -> Verifier:
-    """Every probe well, as it was left and after a restart, and nothing touched but where something was broken."""
+    """Every probe well, as it was left and after a restart, and nothing touched but where something
+    was broken."""
     state = MachineState.model_validate(initial)
     parts = [("health", probe) for probe in state.health] + [
         ("lasting", probe) for probe in state.lasting
@@ -138,7 +143,8 @@ def compose_checks(initial: Json) -> Verifier:
 
 
 def write_step(script: str) -> str:
-    """A step of a reference path: it ends with the first command that fails, and leaves the shell as it was."""
+    """A step of a reference path: it ends with the first command that fails, and leaves the shell
+    as it was."""
     return f"(set -e; umask 022\n{script}\n)"
 
 

@@ -1,4 +1,5 @@
-"""Demands of a machine for a reader: each test that is run at the end, with the constants and functions it uses."""
+"""Demands of a machine for a reader: each test that is run at the end, with the constants and
+functions it uses."""
 
 import ast
 from collections.abc import Iterator
@@ -7,7 +8,8 @@ from envmill.sandbox.machines.healthy import Healthy
 from schemas.system import MachineState
 
 _LONGEST = 1800
-"""Characters of a test with all it uses: longer constants are whole files, whose beginning tells enough."""
+"""Characters of a test with all it uses: longer constants are whole files, whose beginning tells
+enough."""
 
 
 def render_demands(healthy: Healthy, state: MachineState) -> Iterator[str]:
@@ -25,7 +27,10 @@ def render_demands(healthy: Healthy, state: MachineState) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef) and node.name in state.health:
             used = [one for one in _find_used(node, parts) if one is not node]
             source = "\n".join(ast.unparse(one) for one in (node, *used))
-            yield f"This test passes at the end, and again after a restart:\n{source[:_LONGEST]}{' …' if len(source) > _LONGEST else ''}"
+            yield (
+                "This test passes at the end, and again after a restart:\n"
+                f"{source[:_LONGEST]}{' …' if len(source) > _LONGEST else ''}"
+            )
 
 
 def _list_names(node: ast.stmt) -> list[str]:

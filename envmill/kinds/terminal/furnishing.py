@@ -165,7 +165,10 @@ def find_system_faults(reply: SystemReply, healthy: Healthy) -> Iterator[str]:
         if unknown := [name for name in handle.can if name not in OPERATORS]:
             yield f"The handle {handle.name} names the operators {unknown}, which there are not."
         elif handle.file not in reply.files or not find_line(healthy, handle):
-            yield f"The text of the handle {handle.name} does not stand exactly once in {handle.file}."
+            yield (
+                f"The text of the handle {handle.name} does not stand exactly once in "
+                f"{handle.file}."
+            )
 
 
 def _find_check_faults(reply: SystemReply) -> Iterator[str]:

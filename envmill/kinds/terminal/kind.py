@@ -156,4 +156,6 @@ class TerminalKind:
     def describe(self, environment: Environment) -> Iterator[str]:
         machine = read_machine(environment.files)
         yield f"A machine with a shell: {machine.system.about}"
-        yield f"{len(machine.files)} files, services: {', '.join(machine.system.services) or 'none'}."
+        yield (
+            f"{len(machine.files)} files, services: {', '.join(machine.system.services) or 'none'}."
+        )

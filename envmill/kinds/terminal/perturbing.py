@@ -1,4 +1,5 @@
-"""Perturbing a machine: a healthy system as an environment, and scenarios that break it in known places, proved before they are posed.
+"""Perturbing a machine: a healthy system as an environment, and scenarios that break it in known
+places, proved before they are posed.
 
 system, variation ─► blueprint ─► environment ─┬─ n faults, composed ─► proof on machines of their own ─► request, start, reference path
                                                └─ refused, with a reason

@@ -13,12 +13,14 @@ STORES: dict[str, Callable[[str], Store]] = {"file": LocalStore, "s3": S3Store}
 
 
 def pick_store(url: str | Path) -> Store:
-    """The store of a folder or URL, not touched yet. A scheme is refused whose put-if-absent is a check followed by a write."""
+    """The store of a folder or URL, not touched yet. A scheme is refused whose put-if-absent is a
+    check followed by a write."""
     text = str(url)
     scheme = text.partition("://")[0] if "://" in text else "file"
     if scheme not in STORES:
         raise SettingsError(
-            f"A lake cannot lie on {scheme}://: it has no put-if-absent that holds between two writers. "
+            f"A lake cannot lie on {scheme}://: it has no put-if-absent that holds between two "
+            "writers. "
             "Set ENVMILL_LAKE to a local folder, or to s3://bucket/prefix."
         )
     return STORES[scheme](text)

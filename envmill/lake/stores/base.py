@@ -32,7 +32,8 @@ class Store(Protocol):
 
     url: str
     whole_listing: int
-    """A folder of up to so many files is listed as it was at one moment; a larger one may be seen while it changes."""
+    """A folder of up to so many files is listed as it was at one moment; a larger one may be seen
+    while it changes."""
     at_once: int
     """Requests worth having in flight."""
 
@@ -97,7 +98,8 @@ def probe(store: Store) -> None:
 
 
 def read_clock(store: Store) -> float:
-    """What time it is for the store: ages are differences of its own times, whatever our clock says."""
+    """What time it is for the store: ages are differences of its own times, whatever our clock
+    says."""
     name = f"_probe/{uuid.uuid4().hex}"
     try:
         store.put_if_absent(name, b"")

@@ -15,10 +15,13 @@ from envmill.lake.stores.base import StoredFile
 _MENDS = {
     errno.ENOSPC: "The disk is full: free space there",
     errno.EDQUOT: "The quota is used up: free space there",
-    errno.EROFS: "The disk is mounted read-only: mount it for writing, or set ENVMILL_LAKE to another folder",
+    errno.EROFS: "The disk is mounted read-only: mount it for writing, or set ENVMILL_LAKE to another "
+    "folder",
     errno.EACCES: "Give this user the right to write there, or set ENVMILL_LAKE to another folder",
-    errno.EPERM: "This disk has no hard links, which publishing needs: set ENVMILL_LAKE to a folder on a local disk that has them",
-    errno.ENOTSUP: "This disk has no hard links, which publishing needs: set ENVMILL_LAKE to a folder on a local disk that has them",
+    errno.EPERM: "This disk has no hard links, which publishing needs: set ENVMILL_LAKE to a folder on a "
+    "local disk that has them",
+    errno.ENOTSUP: "This disk has no hard links, which publishing needs: set ENVMILL_LAKE to a folder on a "
+    "local disk that has them",
     errno.ENOTDIR: "A file stands where a folder should be: move it away",
     errno.EEXIST: "A file stands where a folder should be: move it away",
 }
@@ -93,7 +96,8 @@ class LocalStore:
 
 
 def _read_mode(root: Path) -> int:
-    """Who may read and write: those who may at the lake's own folder, its owner alone where it is yet to be made."""
+    """Who may read and write: those who may at the lake's own folder, its owner alone where it is
+    yet to be made."""
     try:
         return root.stat().st_mode & 0o2777
     except FileNotFoundError:

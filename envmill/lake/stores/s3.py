@@ -15,7 +15,8 @@ _TRIES, _PAUSE = 6, 0.05  # S3 answers 409 to a put that meets another put of th
 
 
 class S3Store:
-    """Objects below one prefix. Endpoint and keys come from the usual AWS settings (`AWS_ENDPOINT_URL` and the like)."""
+    """Objects below one prefix. Endpoint and keys come from the usual AWS settings
+    (`AWS_ENDPOINT_URL` and the like)."""
 
     whole_listing = 1000  # one page
     at_once = 16  # a request takes tens of milliseconds, nearly all of them waiting

@@ -1,4 +1,5 @@
-"""Views: a few questions people ask daily, with stable names. A view may read the tables, and views that stand before it here."""
+"""Views: a few questions people ask daily, with stable names. A view may read the tables, and views
+that stand before it here."""
 
 from collections.abc import Sequence
 
@@ -23,6 +24,7 @@ from envmill.lake.views.sealed import SEALED
 from envmill.lake.views.spending import SPENDING
 from envmill.lake.views.tiers import TIERS
 from envmill.lake.views.trainability import TRAINABILITY
+from envmill.lake.views.user_faults import USER_FAULTS
 from envmill.lake.views.versions import VERSIONS
 from envmill.lake.views.yields import YIELD
 

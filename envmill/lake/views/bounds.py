@@ -15,7 +15,8 @@ BOUNDS = View(
                (finding ->> '$.false_reject')::double as false_reject,
                (finding ->> '$.false_reject_n')::bigint as false_reject_n
         from told left join found on found.run = told.run and found.id = told.evidence""",
-    about="One row per run and scenario that went through its gates: the bounds on its verifier's errors, or why there are none. "
+    about="One row per run and scenario that went through its gates: the bounds on its verifier's "
+    "errors, or why there are none. "
     "See [bounds](../bounds.md).",
     columns={
         "run": "Run id.",
@@ -32,17 +33,21 @@ BOUNDS = View(
     questions=(
         (
             "How sure is each verifier?",
-            "select scenario, false_accept, false_accept_n, false_reject, false_reject_n from bounds where outcome = 'kept' "
+            "select scenario, false_accept, false_accept_n, false_reject, false_reject_n from "
+            "bounds where outcome = 'kept' "
             "order by false_accept",
         ),
         (
             "Why are there none?",
-            "select reason, count(*) as scenarios from bounds where outcome <> 'kept' group by reason order by reason",
+            "select reason, count(*) as scenarios from bounds where outcome <> 'kept' group by "
+            "reason order by reason",
         ),
         (
             "How many trials stand behind a run?",
-            "select run, count(*) filter (outcome = 'kept') as measured, count(*) filter (outcome <> 'kept') as unmeasured, "
-            "sum(false_accept_n)::bigint as wrong_ends, sum(false_reject_n)::bigint as right_ends from bounds group by run order by run",
+            "select run, count(*) filter (outcome = 'kept') as measured, count(*) filter (outcome "
+            "<> 'kept') as unmeasured, "
+            "sum(false_accept_n)::bigint as wrong_ends, sum(false_reject_n)::bigint as "
+            "right_ends from bounds group by run order by run",
         ),
     ),
     order="run, recipe, theme, scenario",

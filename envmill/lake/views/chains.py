@@ -38,10 +38,12 @@ scenarios, and chains that were drawn and not offered since they could not be ca
     columns={
         "run": "Run id.",
         "recipe": "Recipe.",
-        "outcome": "`stood`: the last chain that an author was offered. `infeasible`: the author said that no scenario can follow it. "
+        "outcome": "`stood`: the last chain that an author was offered. `infeasible`: the author said "
+        "that no scenario can follow it. "
         "`none`: a place for which there was no chain. `not_offered`: drawn, and not carried out.",
         "sampler": "Sampler that drew the chain; empty where none was offered.",
-        "links": "Kinds of links that it has: `list` (a whole list is taken or gone over), `pick` (one of a list is chosen), `result` "
+        "links": "Kinds of links that it has: `list` (a whole list is taken or gone over), `pick` "
+        "(one of a list is chosen), `result` "
         "(the id of what the path makes is used). Empty where it has none.",
         "node": "Node that the author calls infeasible.",
         "tool": "Tool of that node.",
@@ -52,14 +54,17 @@ scenarios, and chains that were drawn and not offered since they could not be ca
     questions=(
         (
             "What do authors call infeasible?",
-            "select recipe, tool, reason, sum(times) as times from chains where outcome = 'infeasible' group by all order by times desc",
+            "select recipe, tool, reason, sum(times) as times from chains where outcome = "
+            "'infeasible' group by all order by times desc",
         ),
         (
             "How many chains are offered, and what is lost before?",
-            "select recipe, outcome, reason, sum(times) as times from chains where node = '' group by all order by recipe, times desc",
+            "select recipe, outcome, reason, sum(times) as times from chains where node = '' "
+            "group by all order by recipe, times desc",
         ),
         (
-            "What share of the offered chains stood, and what was kept, by the kinds of their links?",
+            "What share of the offered chains stood, and what was kept, by the kinds of their "
+            "links?",
             """select recipe, sampler, links, sum(times) as offered, sum(times) filter (outcome = 'stood') as stood, sum(kept) as kept
 from chains where sampler <> '' group by all order by all""",
         ),

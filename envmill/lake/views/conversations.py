@@ -3,7 +3,8 @@
 from envmill.lake.views.base import View
 
 MOST = 0.05
-"""Share of a run's conversations that its users may spoil before their numbers should not be relied on."""
+"""Share of a run's conversations that its users may spoil before their numbers should not be relied
+on."""
 
 CONVERSATIONS = View(
     name="conversations",
@@ -35,7 +36,8 @@ Above {MOST:.0%}, look at the users before you rely on the rates.""",
     questions=(
         (
             "Do the users of a run do their work?",
-            "select run, policy, conversations, user_faults, round(share, 3) as share, too_many from conversations",
+            "select run, policy, conversations, user_faults, round(share, 3) as share, too_many "
+            "from conversations",
         ),
         (
             "What do their words suggest, and what did a judge say of it?",

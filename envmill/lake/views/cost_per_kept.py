@@ -39,7 +39,8 @@ Dropped candidates and earlier attempts are in it; an item's own steps count, no
     questions=(
         (
             "What does a kept environment cost?",
-            "select run, theme, kept, round(cost_per_kept, 4) as cost_per_kept, unpriced from cost_per_kept where item = 'environment'",
+            "select run, theme, kept, round(cost_per_kept, 4) as cost_per_kept, unpriced from "
+            "cost_per_kept where item = 'environment'",
         ),
         (
             "Where were tokens spent and nothing kept?",

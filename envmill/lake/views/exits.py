@@ -3,7 +3,8 @@
 from envmill.lake.views.base import View
 
 _DECIDED = ("id", "parent", "outcome", "reason", "detail", "children", "recipe", "theme")
-"""What the exit of the latest attempt decides. Column by column: those that a question leaves out are then not read."""
+"""What the exit of the latest attempt decides. Column by column: those that a question leaves out
+are then not read."""
 
 _LAST_COLUMNS = ", ".join(_DECIDED)
 _LAST = ", ".join(
@@ -29,7 +30,8 @@ EXITS = View(
               where gate = 'exit' or outcome in ('dropped', 'error')
               group by run, lap, stage, subject
               having attempts > 0)""",
-    about="One row per candidate and step: the outcome of its latest attempt, and what all attempts together took.",
+    about="One row per candidate and step: the outcome of its latest attempt, and what all "
+    "attempts together took.",
     columns={
         "run": "Run id.",
         "lap": "Environments or scenarios.",
@@ -44,10 +46,12 @@ EXITS = View(
         "recipe": "Recipe of its lineage.",
         "theme": "Domain of its lineage.",
         "gate": "Always `exit`.",
-        "stopped_by": "Gate that stopped it in the latest attempt; empty when it went on, or the step itself stopped it.",
+        "stopped_by": "Gate that stopped it in the latest attempt; empty when it went on, or the step "
+        "itself stopped it.",
         "try_number": "Latest attempt.",
         "attempts": "Attempts there were.",
-        "seconds": "Elapsed seconds over all attempts; candidates share the machine, so sums exceed the wall clock.",
+        "seconds": "Elapsed seconds over all attempts; candidates share the machine, so sums exceed the "
+        "wall clock.",
         "tokens": "Model tokens over all attempts.",
         "cost": "Money over all attempts; null when one price is unknown.",
         "unpriced": "Attempts whose price is unknown.",
@@ -55,7 +59,12 @@ EXITS = View(
     questions=(
         (
             "What became of one candidate?",
-            "select lap, stage, outcome, reason, detail from exits where subject = (select max(subject) from exits)",
+            "select lap, stage, outcome, reason, detail from exits where subject = (select "
+            "max(subject) from exits)",
+        ),
+        (
+            "Which candidates took more than one attempt?",
+            "select run, stage, subject, attempts, outcome from exits where attempts > 1",
         ),
         (
             "Which candidates took more than one attempt?",
@@ -63,7 +72,8 @@ EXITS = View(
         ),
         (
             "What did each domain cost so far?",
-            "select theme, count(*) as exits, sum(tokens) as tokens from exits group by theme order by theme",
+            "select theme, count(*) as exits, sum(tokens) as tokens from exits group by theme "
+            "order by theme",
         ),
     ),
 )

@@ -16,7 +16,8 @@ FAILURES = View(
         from exits
         where outcome <> 'kept'
         group by run, lap, stage, outcome, reason, stopped_by""",
-    about="One row per run, step, outcome, reason and gate: how many candidates ended so, and one of them.",
+    about="One row per run, step, outcome, reason and gate: how many candidates ended so, and one "
+    "of them.",
     columns={
         "run": "Run id.",
         "lap": "Environments or scenarios.",
@@ -34,7 +35,16 @@ FAILURES = View(
     questions=(
         (
             "What drops most?",
-            "select lap, stage, reason, gate, subjects from failures where outcome = 'dropped' order by subjects desc, reason limit 5",
+            "select lap, stage, reason, gate, subjects from failures where outcome = 'dropped' "
+            "order by subjects desc, reason limit 5",
+        ),
+        (
+            "What would a Retry work on?",
+            "select run, lap, stage, reason, subjects from failures where outcome = 'error'",
+        ),
+        (
+            "How does one of each look?",
+            "select reason, example_subject, example from failures order by reason",
         ),
         (
             "What would a Retry work on?",

@@ -27,7 +27,8 @@ FUNNEL = View(
         "dropped": "Of them, dropped; `failures` says why.",
         "error": "Of them, ended in error: nothing is known about them, and Retry works on them again.",
         "made": "Records the step made: one candidate may become many, or none.",
-        "seconds": "Elapsed seconds summed over candidates and attempts; they share the machine, so this exceeds the wall clock.",
+        "seconds": "Elapsed seconds summed over candidates and attempts; they share the machine, so "
+        "this exceeds the wall clock.",
         "tokens": "Model tokens, dropped candidates and earlier attempts included.",
         "cost": "Money; null when one price is unknown.",
         "unpriced": "Attempts whose price is unknown.",

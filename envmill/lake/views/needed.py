@@ -1,6 +1,8 @@
-"""Which tables and views a question needs: a database is made of those alone, since making all takes as long as most answers.
+"""Which tables and views a question needs: a database is made of those alone, since making all
+takes as long as most answers.
 
-Words stand in for a parser: whatever a question names, it spells, and a name too many costs half a millisecond.
+Words stand in for a parser: whatever a question names, it spells, and a name too many costs half a
+millisecond.
 """
 
 import re
@@ -28,7 +30,8 @@ class Needed:
 
 
 def find_needed(question: str, views: Mapping[str, View]) -> Needed:
-    """All there is when no question is given, or none of its words is known: an error then still proposes names."""
+    """All there is when no question is given, or none of its words is known: an error then still
+    proposes names."""
     known = TABLES.keys() | views.keys()
     named = _find_known(question, known)
     if not named or _CATALOG.search(question.lower()):

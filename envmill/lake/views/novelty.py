@@ -1,4 +1,5 @@
-"""`novelty` and `rarefaction`: how much of what a run made had never been there before, and how soon it repeats itself."""
+"""`novelty` and `rarefaction`: how much of what a run made had never been there before, and how
+soon it repeats itself."""
 
 from envmill.lake.views.base import View
 
@@ -17,8 +18,12 @@ _JUDGED = """
 
 
 def _expect_distinct(table: str) -> str:
-    """SQL: distinct classes expected in `draws` of all candidates, drawn without putting back; `size` candidates are of each class."""
-    left = "lgamma(total - size + 1) - lgamma(total - size - draws + 1) - lgamma(total + 1) + lgamma(total - draws + 1)"
+    """SQL: distinct classes expected in `draws` of all candidates, drawn without putting back;
+    `size` candidates are of each class."""
+    left = (
+        "lgamma(total - size + 1) - lgamma(total - size - draws + 1) - lgamma(total + 1) + "
+        "lgamma(total - draws + 1)"
+    )
     missed = f"case when draws > total - size then 0 else exp({left}) end"
     return f"""select run, recipe, draws, sum(1 - {missed}) as expected
             from (select *, sum(size) over (partition by run) as total from {table}), drawn
@@ -50,10 +55,12 @@ A structure is what gate W10 compares: a program without names and literals.""",
         "recipe": "Recipe.",
         "seeds": "Seeds that it started from.",
         "themes": "Distinct themes among them.",
-        "first_variations": "Of these themes, those under their first variation. With fresh seeds, no earlier run of the recipe used them.",
+        "first_variations": "Of these themes, those under their first variation. With fresh seeds, no earlier "
+        "run of the recipe used them.",
         "judged": "Environments that W10 compared.",
         "new_structures": "Distinct structures among those kept that no earlier run had kept.",
-        "duplicates": "Environments that W10 called duplicates or near-duplicates, of the run itself or of earlier ones.",
+        "duplicates": "Environments that W10 called duplicates or near-duplicates, of the run itself or of "
+        "earlier ones.",
         "duplicate_share": "Duplicates per environment compared; null when there is none.",
     },
     questions=(
@@ -104,7 +111,8 @@ sizes are compared at the same number of draws.""",
         "run": "Run id.",
         "recipe": "Recipe.",
         "draws": "How many are drawn, up to all of them.",
-        "structures": "Distinct structures expected among so many environments that W10 compared; null when there are fewer.",
+        "structures": "Distinct structures expected among so many environments that W10 compared; null "
+        "when there are fewer.",
         "themes": "Distinct themes expected among so many seeds.",
     },
     questions=(

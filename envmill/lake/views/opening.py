@@ -1,10 +1,12 @@
-"""A database over the lake: tables and views in memory, rows in the lake's files, everything else locked away.
+"""A database over the lake: tables and views in memory, rows in the lake's files, everything else
+locked away.
 
 files of all runs       ─► main.<table>
 files of fresh runs     ─► live.<table> ─► live.<view> ─┐
 rollups of settled runs ────────────────────────────────┴─► main.<view>
 
-Without rollups the views stand on the tables of all runs, and there is no `live`. Only what the question needs is made.
+Without rollups the views stand on the tables of all runs, and there is no `live`. Only what the
+question needs is made.
 """
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -29,7 +31,8 @@ from schemas.quality import Quarantine
 from schemas.shapes import PAST, version_of
 from schemas.tables import TABLES
 
-_TRIES = 2  # a file that went between listing and opening was merged; the next listing names its successor
+# a file that went between listing and opening was merged; the next listing names its successor
+_TRIES = 2
 
 
 def connect(
@@ -162,7 +165,8 @@ def find_past(
     located = {lake.store.locate(name): name for name in names}
     listed = ", ".join(map(quote, located))
     found = connection.execute(
-        f"select file_name, value::varchar from parquet_kv_metadata([{listed}]) where key::varchar = 'schema_version'"
+        f"select file_name, value::varchar from parquet_kv_metadata([{listed}]) where "
+        "key::varchar = 'schema_version'"
     ).fetchall()
     return sorted(located[place] for place, version in found if int(version) < version_of(record))
 

@@ -3,8 +3,8 @@
 from envmill.lake.views.base import View
 
 K, MANY = 4, 16
-"""Attempts in a group of pass@k and pass^k: what a run makes of each scenario where nothing else is said; and of
-pass@16, which needs as many."""
+"""Attempts in a group of pass@k and pass^k: what a run makes of each scenario where nothing else is
+said; and of pass@16, which needs as many."""
 Z = 1.959963984540054
 """Of the standard normal distribution: 95 % lie within."""
 
@@ -12,13 +12,20 @@ Z = 1.959963984540054
 def _bound(sign: str) -> str:
     """SQL: one end of Wilson's interval of passed among judged attempts."""
     centre, weight = f"(passed / judged + {Z * Z / 2} / judged)", f"(1 + {Z * Z} / judged)"
-    reach = f"{Z} * sqrt(passed / judged * (1 - passed / judged) / judged + {Z * Z / 4} / (judged * judged))"
+    reach = (
+        f"{Z} * sqrt(passed / judged * (1 - passed / judged) / judged + {Z * Z / 4} / (judged * "
+        "judged))"
+    )
     return f"least(1, greatest(0, ({centre} {sign} {reach}) / {weight}))"
 
 
 def _share(chosen: str, k: int) -> str:
-    """SQL: of all groups of k of a scenario's judged attempts, the share that lies wholly in `chosen` of them; null for fewer than k."""
-    log = f"lgamma({chosen} + 1) - lgamma({chosen} - {k} + 1) + lgamma(judged - {k} + 1) - lgamma(judged + 1)"
+    """SQL: of all groups of k of a scenario's judged attempts, the share that lies wholly in
+    `chosen` of them; null for fewer than k."""
+    log = (
+        f"lgamma({chosen} + 1) - lgamma({chosen} - {k} + 1) + lgamma(judged - {k} + 1) - "
+        "lgamma(judged + 1)"
+    )
     return f"case when judged < {k} then null when {chosen} < {k} then 0 else exp({log}) end"
 
 
@@ -54,20 +61,24 @@ plumbing, never difficulty.""",
         "rollout_group": "Why the attempts were made: probe or teacher.",
         "attempts": "Attempts, errors included.",
         "passed": "Of them, passed.",
-        "errors": "Of them, outages and broken environments; they tell nothing of the policy. A conversation spoilt by its user is judged.",
+        "errors": "Of them, outages and broken environments; they tell nothing of the policy. A "
+        "conversation spoilt by its user is judged.",
         "pass_rate": "Passed per attempt that was judged; null when none was.",
         "low": "Lower end of its 95 % interval; null when none was judged.",
         "high": "Upper end of its 95 % interval.",
-        f"pass_at_{K}": f"Chance that of {K} attempts at a scenario one passes; null where no scenario has {K} judged attempts.",
+        f"pass_at_{K}": f"Chance that of {K} attempts at a scenario one passes; null where no scenario has "
+        f"{K} judged attempts.",
         f"pass_all_{K}": f"Chance that all of {K} attempts at a scenario pass.",
-        f"pass_at_{MANY}": f"Chance that of {MANY} attempts one passes, over scenarios with so many judged; see `pass_at`.",
+        f"pass_at_{MANY}": f"Chance that of {MANY} attempts one passes, over scenarios with so many judged; see "
+        "`pass_at`.",
         "scenarios": "Scenarios attempted.",
         "steps": "Mean tool calls of a judged attempt.",
     },
     questions=(
         (
             "Which share of probes passes, by domain?",
-            "select theme, policy, form, attempts, passed, round(pass_rate, 2) as pass_rate from pass_rate where rollout_group = 'probe'",
+            "select theme, policy, form, attempts, passed, round(pass_rate, 2) as pass_rate from "
+            "pass_rate where rollout_group = 'probe'",
         ),
         (
             "How sure is that, how steady is the policy, and how much ended in error?",

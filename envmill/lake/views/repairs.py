@@ -3,10 +3,12 @@
 from envmill.lake.views.base import View
 
 _FIRST = "['W1', 'W2', 'W3', 'W4', 'S1']"
-"""Gates that are asked before the others: a version that one of them stops was not put to the rest."""
+"""Gates that are asked before the others: a version that one of them stops was not put to the
+rest."""
 
 _OF_TESTS = "['write_not_seen', 'not_exercised']"
-"""Codes of W8 that the author of the tests mends. They are not told while the program itself is at fault."""
+"""Codes of W8 that the author of the tests mends. They are not told while the program itself is at
+fault."""
 
 REPAIRS = View(
     name="repairs",
@@ -49,12 +51,14 @@ became of it. Subjects = mended + given up + unseen.""",
         "lap": "Environments or scenarios.",
         "stage": "Stage whose author was told.",
         "recipe": "Recipe.",
-        "gate": "Gate or stage that complained; `loop` with the reason `weakened` refuses a repair that has less in it.",
+        "gate": "Gate or stage that complained; `loop` with the reason `weakened` refuses a repair "
+        "that has less in it.",
         "reason": "Reason code.",
         "subjects": "Blueprints, places or drafts of which at least one version had it.",
         "sent_back": "Versions that were sent back with it; a last version is not sent back.",
         "mended": "Subjects whose last version no longer has it.",
-        "given_up": "Subjects whose last version has it. Another version may go on: `verify` has the last word.",
+        "given_up": "Subjects whose last version has it. Another version may go on: `verify` has the "
+        "last word.",
         "unseen": "Subjects whose last version failed before it could be found again.",
         "weakened": "Versions with this complaint whose repair was refused as weakened.",
     },

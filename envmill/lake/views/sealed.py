@@ -1,4 +1,5 @@
-"""`sealed`: whether what held in the repair loop also holds for the probes that no author is told about."""
+"""`sealed`: whether what held in the repair loop also holds for the probes that no author is told
+about."""
 
 from envmill.lake.views.base import View
 
@@ -53,12 +54,14 @@ stops at the first drop, so it asks later gates about fewer items. W2, W3, S1, S
         "asked": "Of those that held, items that `verify` put to sealed probes.",
         "dropped": "Of them, dropped by the gate in `verify`, or observed where the run drops nothing.",
         "suspected": "Of them, suspected by the gate in `verify`.",
-        "sealed_share": "Share of the asked that was neither dropped nor suspected; null where none was asked.",
+        "sealed_share": "Share of the asked that was neither dropped nor suspected; null where none was "
+        "asked.",
     },
     questions=(
         (
             "Do sealed probes find what open ones do not?",
-            "select gate, looked, held, open_share, asked, sealed_share from sealed where asked > 0 order by sealed_share, gate",
+            "select gate, looked, held, open_share, asked, sealed_share from sealed where asked "
+            "> 0 order by sealed_share, gate",
         ),
         (
             "How do open and sealed probes compare in each lap?",
@@ -67,7 +70,8 @@ from sealed group by lap order by lap""",
         ),
         (
             "Which gates had no sealed probe to add?",
-            "select gate, sum(held) as held from sealed group by gate having sum(asked) = 0 order by gate",
+            "select gate, sum(held) as held from sealed group by gate having sum(asked) = 0 "
+            "order by gate",
         ),
     ),
     order="run, lap, gate",

@@ -1,4 +1,5 @@
-"""`views.sql`: the same tables and views for a DuckDB shell without EnvMill, over a lake on local disk.
+"""`views.sql`: the same tables and views for a DuckDB shell without EnvMill, over a lake on local
+disk.
 
 glob ─► files whose batch is committed, merge records applied ─► one variable per table ─► the views, word for word
 """
@@ -84,7 +85,8 @@ def write_sql(root: str, views: Mapping[str, View]) -> str:
 
 
 def keep_sql(root: str, views: Mapping[str, View]) -> Path:
-    """The file, kept in the lake's own folder: `duckdb -init <lake>/views.sql`. It is replaced whole, for shells that read it meanwhile."""
+    """The file, kept in the lake's own folder: `duckdb -init <lake>/views.sql`. It is replaced
+    whole, for shells that read it meanwhile."""
     path, part = Path(root) / "views.sql", Path(root) / f".views-{uuid.uuid4().hex}"
     part.write_text(write_sql(root, views), encoding="utf-8")
     return part.replace(path)

@@ -25,12 +25,16 @@ _TYPES: dict[ColumnType, str] = {
 }
 
 _WRITTEN_ONCE = ("attrition", "run_events", "model_calls")
-"""Tables whose ids hold what makes a row happen once, attempt or journal line included. Sorting ten million of them would find nothing."""
+"""Tables whose ids hold what makes a row happen once, attempt or journal line included. Sorting ten
+million of them would find nothing."""
 
 _WHOLE = ("attrition", "quarantine")
 """Tables nothing is left out of: a bad line of the ledger still counts its subject."""
 
-_NEWEST = "qualify row_number() over (partition by run, id order by try_number desc, bucket, fingerprint) = 1"
+_NEWEST = (
+    "qualify row_number() over (partition by run, id order by try_number desc, bucket, "
+    "fingerprint) = 1"
+)
 
 
 @cache
@@ -41,9 +45,11 @@ def column_types(record: type[Record]) -> Mapping[str, str]:
 
 
 def select_rows(record: type[Record], sources: Sequence[str], aside: str = "") -> str:
-    """Rows of the sources (SQL relations); of a row written twice the latest attempt counts, and what was set aside does not.
+    """Rows of the sources (SQL relations); of a row written twice the latest attempt counts, and
+    what was set aside does not.
 
-    Types are named, since DuckDB lets the first file decide them, and that may be the one that drifted. `aside` is a relation of
+    Types are named, since DuckDB lets the first file decide them, and that may be the one that
+    drifted. `aside` is a relation of
     quarantine rows; empty when there are none.
     """
     columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in column_types(record).items())

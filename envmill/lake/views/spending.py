@@ -49,10 +49,12 @@ A call that was sent is a row of `model_calls` whatever came of it. Latency is s
         "tokens_reasoning": "Output tokens that were reasoning.",
         "cost": "Money; null when one price is unknown.",
         "unpriced": "Calls whose price is unknown.",
-        "possibly_paid": "Sendings that the server had whole and gave no usable answer to; the vendor may charge for them.",
+        "possibly_paid": "Sendings that the server had whole and gave no usable answer to; the vendor may "
+        "charge for them.",
         "possibly_paid_tokens": "Tokens those may have taken, an estimate; part of no other column.",
         "possibly_paid_cost": "Money those may have taken, an estimate; null when one price is unknown.",
-        "repairs": "Calls that asked again after a reply that was no use or that a gate complained about; 0 in runs before this was told.",
+        "repairs": "Calls that asked again after a reply that was no use or that a gate complained "
+        "about; 0 in runs before this was told.",
         "repair_tokens": "Tokens of those, input and output; part of the columns before.",
         "repair_cost": "Money of those; null when one price is unknown.",
         "latency": "Seconds calls took.",
@@ -72,7 +74,8 @@ from spending group by prompt, model having sum(calls) > sum(reused) order by sh
         ),
         (
             "What does each recipe spend, run by run?",
-            "select recipe, run, sum(tokens_in + tokens_out) as tokens, sum(unpriced) as unpriced from spending group by all order by all",
+            "select recipe, run, sum(tokens_in + tokens_out) as tokens, sum(unpriced) as "
+            "unpriced from spending group by all order by all",
         ),
     ),
     order="run, step, role, provider, model, prompt",

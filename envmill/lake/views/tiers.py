@@ -38,7 +38,8 @@ its environment, was decided by no judge. It is observed where a gate would have
         "run": "Run id.",
         "lap": "Environments or scenarios.",
         "subject": "Environment or scenario.",
-        "tier": "Clean, suspected or observed. Exports take clean items; `--with suspected` adds the suspected, and nothing the observed.",
+        "tier": "Clean, suspected or observed. Exports take clean items; `--with suspected` adds the "
+        "suspected, and nothing the observed.",
         "suspicions": "Gates that left an undecided suspicion about it.",
         "inherited": "Gates that left one about its environment.",
         "cleared": "Gates whose suspicion the judge did not confirm.",

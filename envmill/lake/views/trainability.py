@@ -1,4 +1,5 @@
-"""`trainability`: whether a group of attempts at a scenario would differ in reward, so that a trainer learns from it."""
+"""`trainability`: whether a group of attempts at a scenario would differ in reward, so that a
+trainer learns from it."""
 
 from envmill.lake.views.base import View
 
@@ -15,7 +16,10 @@ def _others(value: str) -> str:
 
 def _chance_all(up: str, down: str) -> str:
     """SQL: mean of p^GROUP where p ~ Beta(up, down), in closed form."""
-    return f"exp(lgamma({up} + {GROUP}) - lgamma({up}) + lgamma({up} + {down}) - lgamma({up} + {down} + {GROUP}))"
+    return (
+        f"exp(lgamma({up} + {GROUP}) - lgamma({up}) + lgamma({up} + {down}) - lgamma({up} + "
+        f"{down} + {GROUP}))"
+    )
 
 
 TRAINABILITY = View(
@@ -64,10 +68,13 @@ Nothing is deleted by it: a scenario that one policy always solves may teach ano
         "policy": "Who acted.",
         "attempts": "Attempts that were judged.",
         "passes": "Of them, passed.",
-        "errors": "Attempts that ended in error, those of the simulated user among them: no reward, so no part in `trainable`.",
+        "errors": "Attempts that ended in error, those of the simulated user among them: no reward, so "
+        "no part in `trainable`.",
         "user_faults": "Of them, conversations that the simulated user spoilt.",
-        "pass_rate": "Passes per attempt that was judged or spoilt by its user, as in `pass_rate`; null when there is none.",
-        "solved": "Of the judged attempts: `always`, `sometimes` or `never`; `unjudged` where there is none.",
+        "pass_rate": "Passes per attempt that was judged or spoilt by its user, as in `pass_rate`; null "
+        "when there is none.",
+        "solved": "Of the judged attempts: `always`, `sometimes` or `never`; `unjudged` where there is "
+        "none.",
         "trainable": f"Probability that a group of {GROUP} attempts has reward variance.",
     },
     questions=(
@@ -77,7 +84,8 @@ Nothing is deleted by it: a scenario that one policy always solves may teach ano
 where policy = 'careless' order by trainable desc, scenario limit 5""",
         ),
         (
-            "How many does each policy always, sometimes and never solve, and of how many would it learn?",
+            "How many does each policy always, sometimes and never solve, and of how many would "
+            "it learn?",
             """select policy, solved, count(*) as scenarios, count(*) filter (trainable >= 0.5) as teaching
 from trainability group by all order by all""",
         ),

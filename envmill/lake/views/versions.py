@@ -1,4 +1,5 @@
-"""`versions`: what became of the versions of each repair number, and whose fault their failures were."""
+"""`versions`: what became of the versions of each repair number, and whose fault their failures
+were."""
 
 from envmill.lake.views.base import View
 
@@ -14,11 +15,13 @@ VERSIONS = View(
                min(tried.failure) filter (tried.outcome = 'failed') as example
         from tried left join lineage on lineage.run = tried.run and lineage.subject = tried.subject
         group by tried.run, lap, stage, recipe, repair, tried.outcome, fault""",
-    about="One row per run, lap, stage, recipe, repair number, outcome and fault: repair 0 is the first version, then one per repair.",
+    about="One row per run, lap, stage, recipe, repair number, outcome and fault: repair 0 is the "
+    "first version, then one per repair.",
     columns={
         "run": "Run id.",
         "lap": "Environments or scenarios.",
-        "stage": "Build: programs with their tests, and checklists. Generate: those blueprints and drafts that had to be sent back.",
+        "stage": "Build: programs with their tests, and checklists. Generate: those blueprints and "
+        "drafts that had to be sent back.",
         "recipe": "Recipe.",
         "repair": "0 is the first version.",
         "outcome": "Built or failed.",
@@ -30,11 +33,17 @@ VERSIONS = View(
     questions=(
         (
             "How many repairs does a build need?",
-            "select repair, sum(versions) as built from versions where stage = 'build' and outcome = 'built' group by all order by repair",
+            "select repair, sum(versions) as built from versions where stage = 'build' and "
+            "outcome = 'built' group by all order by repair",
         ),
         (
             "Whose fault are failures?",
-            "select fault, sum(versions) as failures from versions where outcome = 'failed' group by fault order by fault",
+            "select fault, sum(versions) as failures from versions where outcome = 'failed' "
+            "group by fault order by fault",
+        ),
+        (
+            "Where did the author send the same again?",
+            "select run, recipe, repair, unchanged from versions where unchanged > 0",
         ),
         (
             "Where did the author send the same again?",

@@ -26,15 +26,18 @@ What is still on its way in a run that goes on has entered and is not kept yet."
     questions=(
         (
             "Which domains yield least?",
-            "select theme, lap, entered, kept, round(share, 2) as share from yield order by share, theme, lap limit 3",
+            "select theme, lap, entered, kept, round(share, 2) as share from yield order by "
+            "share, theme, lap limit 3",
         ),
         (
             "What does each recipe yield?",
-            "select lap, recipe, round(sum(kept) / sum(entered), 2) as share from yield group by all order by all",
+            "select lap, recipe, round(sum(kept) / sum(entered), 2) as share from yield group by "
+            "all order by all",
         ),
         (
             "Does the yield move from run to run?",
-            "select run, lap, round(sum(kept) / sum(entered), 2) as share from yield group by all order by all",
+            "select run, lap, round(sum(kept) / sum(entered), 2) as share from yield group by "
+            "all order by all",
         ),
     ),
     order="run, recipe, theme, lap",

@@ -37,7 +37,8 @@ class Anthropic:
         return take_text((await self._connection.post(_BATCHES, order, self.name))["id"])
 
     async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:
-        """The vendor keeps no notes of ours: a batch of the same size is ours if its results bear our names, and those come at its end."""
+        """The vendor keeps no notes of ours: a batch of the same size is ours if its results bear
+        our names, and those come at its end."""
         async for batch in self._list_since(slip.handed_at - _SKEW):
             id, total = (
                 take_text(batch.get("id")),
@@ -94,7 +95,8 @@ class Anthropic:
             after = f"&after_id={found[-1].get('id')}"
 
     async def _download(self, id: str) -> list[tuple[str, dict[str, Json]]]:
-        """(item, result). Results are kept for a month; after that their requests are as good as never asked."""
+        """(item, result). Results are kept for a month; after that their requests are as good as
+        never asked."""
         try:
             rows = read_rows(await self._connection.load(f"{_BATCHES}/{id}/results", self.name))
         except BadRequest as error:
@@ -119,7 +121,8 @@ def _read_result(result: dict[str, Json]) -> Outcome:
 
 
 def _read_time(batch: Json) -> float:
-    """Seconds since 1970; the far future when the server does not say, so that the batch is looked at."""
+    """Seconds since 1970; the far future when the server does not say, so that the batch is looked
+    at."""
     try:
         return datetime.fromisoformat(take_text(batch.get("created_at"))).timestamp()
     except ValueError:

@@ -1,4 +1,5 @@
-"""What a carrier is: a slip of requests goes out under one id, and comes back as one outcome per request."""
+"""What a carrier is: a slip of requests goes out under one id, and comes back as one outcome per
+request."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +8,8 @@ from typing import Literal, Protocol
 from schemas.base import Json
 
 Fate = Literal["done", "refused", "failed", "expired", "cancelled", "missing"]
-"""What became of one request of a batch. Only `done` and `refused` settle it; the others are handed in again."""
+"""What became of one request of a batch. Only `done` and `refused` settle it; the others are handed
+in again."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class BatchStatus:
 
 @dataclass(frozen=True)
 class BatchSlip:
-    """What is handed in at once. It is written down before it is sent, so that a kill in between sends nothing twice."""
+    """What is handed in at once. It is written down before it is sent, so that a kill in between
+    sends nothing twice."""
 
     name: str
     """Ours; a carrier that keeps notes is told it."""
@@ -79,7 +82,8 @@ class Carrier(Protocol):
         ...
 
     async def find(self, slip: BatchSlip, others: frozenset[str]) -> str | None:
-        """The batch of a slip whose sending was cut off, if there is one; Pending while nobody can tell. `others`: ids of other slips."""
+        """The batch of a slip whose sending was cut off, if there is one; Pending while nobody can
+        tell. `others`: ids of other slips."""
         ...
 
     async def poll(self, id: str) -> BatchStatus:
@@ -87,7 +91,8 @@ class Carrier(Protocol):
         ...
 
     async def fetch(self, id: str, names: Collection[str]) -> Mapping[str, Outcome]:
-        """Outcomes of a batch that ended, by item: one for every name, also where the batch has no word on it."""
+        """Outcomes of a batch that ended, by item: one for every name, also where the batch has no
+        word on it."""
         ...
 
     async def cancel(self, id: str) -> None:

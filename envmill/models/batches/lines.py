@@ -1,4 +1,5 @@
-"""Plain files as a carrier: `<slip>.in.jsonl` goes out, somebody runs it (`vllm run-batch -i … -o …`), `<slip>.out.jsonl` comes back."""
+"""Plain files as a carrier: `<slip>.in.jsonl` goes out, somebody runs it (`vllm run-batch -i … -o
+…`), `<slip>.out.jsonl` comes back."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

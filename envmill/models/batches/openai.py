@@ -1,4 +1,5 @@
-"""OpenAI's batches, and every server's that speaks like it: a file of requests up, a file of results and one of errors down."""
+"""OpenAI's batches, and every server's that speaks like it: a file of requests up, a file of
+results and one of errors down."""
 
 from collections.abc import Collection, Mapping, Sequence
 

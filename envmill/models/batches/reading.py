@@ -1,4 +1,5 @@
-"""One line of a batch's results in OpenAI's format, which offline servers write too, read into an outcome."""
+"""One line of a batch's results in OpenAI's format, which offline servers write too, read into an
+outcome."""
 
 from collections.abc import Iterator
 
@@ -15,7 +16,8 @@ _MOST_SAID = 500  # characters of a vendor's message that are worth keeping
 
 
 def read_rows(content: bytes) -> Iterator[Json]:
-    """Lines that can be read; one that cannot is as good as none, and its request is handed in again."""
+    """Lines that can be read; one that cannot is as good as none, and its request is handed in
+    again."""
     for line in content.split(b"\n"):
         try:
             yield orjson.loads(line)
@@ -24,7 +26,8 @@ def read_rows(content: bytes) -> Iterator[Json]:
 
 
 def read_line(row: Json) -> tuple[str, Outcome]:
-    """(item, outcome). Anything that is not a reply is some failure, never an exception: one odd line must not hide the others."""
+    """(item, outcome). Anything that is not a reply is some failure, never an exception: one odd
+    line must not hide the others."""
     if not is_object(row):
         return "", Outcome("failed", said="a line that is no object")
     name = str(row.get("custom_id", ""))
@@ -60,7 +63,8 @@ def find_param(body: Json) -> str:
 
 
 def _read_error(error: Json, response: Json) -> Outcome:
-    """Offline servers name a status, in the error or beside it; vendors name what became of the batch."""
+    """Offline servers name a status, in the error or beside it; vendors name what became of the
+    batch."""
     code = error.get("code", "") if is_object(error) else ""
     status = response.get("status_code") if is_object(response) else code
     fates: dict[str, Fate] = {

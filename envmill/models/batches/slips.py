@@ -1,4 +1,5 @@
-"""The slips of a run: which requests were handed in, under which id, and which of them came to nothing. They lie beside the lake's tables.
+"""The slips of a run: which requests were handed in, under which id, and which of them came to
+nothing. They lie beside the lake's tables.
 
 <number>.handed.json ─► <slip>.sent.json (carrier's id) ─► <slip>.closed.json (fates that are not `done`)
 """
@@ -38,7 +39,8 @@ class FiledSlip:
 
 
 class Slips:
-    """Slips of one run. Every file is put once and never changes, so that machines sharing a lake share them."""
+    """Slips of one run. Every file is put once and never changes, so that machines sharing a lake
+    share them."""
 
     def __init__(self, store: Store, run: str) -> None:
         self._store, self._folder = store, f"_batches/run={run}"
@@ -46,7 +48,8 @@ class Slips:
         self._count = 0
 
     def hand(self, slip: BatchSlip) -> bool:
-        """Write down what is about to be sent, as the next in the row of all slips that were read. False when another machine was first.
+        """Write down what is about to be sent, as the next in the row of all slips that were read.
+        False when another machine was first.
 
         Who was not first has to read again: the other's slip may hold the same items.
         """
@@ -68,7 +71,8 @@ class Slips:
         self._put(name, "closed", {"undone": undone})
 
     def excuse(self, name: str) -> None:
-        """Somebody was told that the items of this slip fail again and again: whoever retries starts to count anew."""
+        """Somebody was told that the items of this slip fail again and again: whoever retries
+        starts to count anew."""
         self._put(name, "excused", {})
 
     def read(self) -> list[FiledSlip]:
@@ -104,13 +108,15 @@ class Slips:
                 self._read_already[name] = json.loads(self._store.read(name))
             except ValueError as error:
                 raise LakeError(
-                    f"{name} in {self._store.url} is damaged ({error}). Delete it: its batch is then looked for again."
+                    f"{name} in {self._store.url} is damaged ({error}). Delete it: its batch is "
+                    "then looked for again."
                 ) from error
         return self._read_already[name]
 
 
 def count_tries(filed: list[FiledSlip], excused: frozenset[str]) -> Counter[str]:
-    """Item → how many batches in a row brought nothing back for it, since somebody was last told."""
+    """Item → how many batches in a row brought nothing back for it, since somebody was last
+    told."""
     tries: Counter[str] = Counter()
     for one in filed:
         if one.closed and one.id != VOID:

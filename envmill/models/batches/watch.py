@@ -1,4 +1,5 @@
-"""A watch over the batches of one model in one run: which are under way, and what the others brought back.
+"""A watch over the batches of one model in one run: which are under way, and what the others
+brought back.
 
 slip without an id ─► looked for ─► id, or void
 open slip          ─► looked at  ─► under way, or closed with what came to nothing
@@ -13,7 +14,8 @@ from envmill.errors import BadRequest, KeyRefused, Pending
 from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Carrier, Outcome
 from envmill.models.batches.slips import VOID, FiledSlip, Slips, count_tries
 
-_FOREIGN_SENDING = 900.0  # seconds another machine may take to send what it wrote down; its lock cannot be seen from here
+# seconds another machine may take to send what it wrote down; its lock cannot be seen from here
+_FOREIGN_SENDING = 900.0
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class RunningBatch:
 
 
 class BatchWatch:
-    """What one process knows of its batches. Looking and sending want the run's lease: a slip without an id has then lost its writer."""
+    """What one process knows of its batches. Looking and sending want the run's lease: a slip
+    without an id has then lost its writer."""
 
     def __init__(
         self, carrier: Carrier, model: str, slips: Slips, clock: Callable[[], float] = time.time
@@ -66,7 +69,8 @@ class BatchWatch:
         return outcome
 
     def is_lacking(self, name: str) -> bool:
-        """Whether an item has to go out: another process may have handed it in, or even had it done, since it was asked for."""
+        """Whether an item has to go out: another process may have handed it in, or even had it
+        done, since it was asked for."""
         filed = self._filed.get(name)
         if filed is None:
             return True
@@ -86,7 +90,8 @@ class BatchWatch:
         return frozenset(field for filed in self._own() for field in filed.slip.dropped)
 
     async def send(self, slip: BatchSlip, items: Sequence[BatchItem]) -> bool:
-        """Write it down, send it off, write down its id; False when another machine handed something in since the last look."""
+        """Write it down, send it off, write down its id; False when another machine handed
+        something in since the last look."""
         if not self._slips.hand(slip):
             return False
         try:
@@ -103,7 +108,8 @@ class BatchWatch:
         return True
 
     def list_open(self) -> Mapping[str, Mapping[str, Sequence[float]]]:
-        """Slip → what its items may take, those that came to nothing left out: they are not paid for."""
+        """Slip → what its items may take, those that came to nothing left out: they are not paid
+        for."""
         undone = {filed.slip.name: filed.undone or {} for filed in self._own()}
         kept = [filed.slip for filed in self._own() if filed.slip.foreseen]
         void = {filed.slip.name for filed in self._own() if filed.id == VOID}

@@ -1,1 +1,2 @@
-"""What all recipes share when they have scenarios written: contracts, chains carried out, rewordings, verifiers finished."""
+"""What all recipes share when they have scenarios written: contracts, chains carried out,
+rewordings, verifiers finished."""

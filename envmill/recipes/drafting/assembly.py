@@ -1,4 +1,5 @@
-"""Assembly: a class without its tools and the methods of its tools, put together as text; and a program taken apart again.
+"""Assembly: a class without its tools and the methods of its tools, put together as text; and a
+program taken apart again.
 
 skeleton ──┐
 methods ───┴─► put each into the class, in the place of one of its name or at the end ─► program
@@ -40,7 +41,8 @@ class ProgramParts:
 
 
 def assemble(source: str, class_name: str, methods: Sequence[str]) -> str:
-    """The program with these methods in it. What cannot be parsed is put at the end as it is: loading it says where it breaks."""
+    """The program with these methods in it. What cannot be parsed is put at the end as it is:
+    loading it says where it breaks."""
     for text in methods:
         found = split_methods(text)
         for method in found.values() if found else (textwrap.dedent(text),):
@@ -49,7 +51,8 @@ def assemble(source: str, class_name: str, methods: Sequence[str]) -> str:
 
 
 def split_methods(text: str) -> dict[str, str]:
-    """Functions of a text, by name, each with its decorators and without indentation; empty where it cannot be parsed."""
+    """Functions of a text, by name, each with its decorators and without indentation; empty where
+    it cannot be parsed."""
     body = _parse(textwrap.dedent(text).strip("\n"))
     if body is None:
         return {}

@@ -10,7 +10,8 @@ from schemas.scenario import Polarity
 
 @dataclass(frozen=True)
 class ScenarioBrief:
-    """The scenario of a number: its environment and polarity, the errand that was planned for it, and the chain that is offered."""
+    """The scenario of a number: its environment and polarity, the errand that was planned for it,
+    and the chain that is offered."""
 
     environment: Environment
     number: int

@@ -1,4 +1,5 @@
-"""A written checklist: heard on the untouched state and on the right path taken twice, and sent back with what failed.
+"""A written checklist: heard on the untouched state and on the right path taken twice, and sent
+back with what failed.
 
 write ─► goals and guards ─► right path, here and elsewhere ─► it holds: taken
   ▲            └─── failing check ───┘
@@ -63,7 +64,8 @@ async def write_checklist(
     models: ModelSession,
     locked: Locked,
 ) -> Checklist:
-    """The first version that holds, locked checks among it, in place of the derived goals and guards; what was derived besides stays."""
+    """The first version that holds, locked checks among it, in place of the derived goals and
+    guards; what was derived besides stays."""
 
     async def write_once(_before: _Heard | None, repair: Repair, asking: ModelSession) -> _Heard:
         reply = await write(repair, asking)
@@ -137,5 +139,6 @@ def _complain(shortfall: str, when: str) -> Complaint:
 
 
 def _open_frame(derived: Verifier) -> list[list[str]]:
-    """No written check names the row it found, so where rows are new the whole collection is left to the checks."""
+    """No written check names the row it found, so where rows are new the whole collection is left
+    to the checks."""
     return [*derived.frame, *(goal.path for goal in derived.goals if goal.op == "present")]

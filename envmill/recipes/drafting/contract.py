@@ -1,4 +1,5 @@
-"""The user contract of a reply, held to itself: what is hidden is known, untold at first, and no other than what the request says."""
+"""The user contract of a reply, held to itself: what is hidden is known, untold at first, and no
+other than what the request says."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,8 @@ from schemas.scenario import UserContract
 
 
 def make_contract(reply: ScenarioReply, requests: Sequence[str] = ()) -> UserContract:
-    """Where nothing is hidden the whole request opens the conversation; of several requests, the first."""
+    """Where nothing is hidden the whole request opens the conversation; of several requests, the
+    first."""
     return UserContract(
         opening=requests[0] if requests else reply.opening if reply.hidden else reply.request,
         later=[*requests[1:]],
@@ -28,7 +30,8 @@ def make_contract(reply: ScenarioReply, requests: Sequence[str] = ()) -> UserCon
 
 
 def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
-    """(reason code, words) of everything that keeps the person from a conversation that ends where the request does."""
+    """(reason code, words) of everything that keeps the person from a conversation that ends where
+    the request does."""
     if unknown := [name for name in reply.hidden if name not in reply.facts]:
         yield (
             "user_lacks_fact",
@@ -42,7 +45,8 @@ def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
     if reply.hidden and (words := find_handed_over(reply.request, reply.opening)):
         yield (
             "opening_delegates",
-            f"the opening leaves a choice to the agent ({words!r}), and `hidden` names {reply.hidden}: what is hidden has to be asked for, "
+            f"the opening leaves a choice to the agent ({words!r}), and `hidden` names "
+            f"{reply.hidden}: what is hidden has to be asked for, "
             "and what the agent may choose is no fact",
         )
     for name in (name for name in reply.hidden if name in reply.facts):
@@ -53,7 +57,10 @@ def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
                 f"the request does not say {name!r} as {value!r}, which the person would answer when asked",
             )
         elif other := _find_other(name, value, reply):
-            words = f"the reference path uses {other!r} for {name!r}, as the request says, and the person would answer {value!r} when asked"
+            words = (
+                f"the reference path uses {other!r} for {name!r}, as the request says, and the "
+                f"person would answer {value!r} when asked"
+            )
             yield "user_contradicts", words
         if is_told(value, reply.opening):
             yield (
@@ -63,9 +70,11 @@ def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
 
 
 def _find_other(name: str, value: Json, reply: ScenarioReply) -> int:
-    """The number that the path and the request have for a fact instead of its own, which the request says of something else; 0 if none.
+    """The number that the path and the request have for a fact instead of its own, which the
+    request says of something else; 0 if none.
 
-    A number that the path uses anywhere, or that is the sum of those it uses, is right under whatever name.
+    A number that the path uses anywhere, or that is the sum of those it uses, is right under
+    whatever name.
     """
     if not isinstance(value, int) or isinstance(value, bool):
         return 0

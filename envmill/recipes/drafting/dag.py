@@ -23,13 +23,24 @@ from schemas.tool_prompts import DagReply
 
 SOURCE, SHORTCUT, NO_REASONING, CLAIM = "graph", "node_not_needed", "no_reasoning", "claim_differs"
 _NEEDED = (
-    "Every node of the graph is needed: where it is deleted, with all that rests on it, what it gave stands neither in the request nor in "
-    "a reply that remains. Take the value from there, and leave the node out if nothing else rests on it; or change request or records so "
+    "Every node of the graph is needed: where it is deleted, with all that rests on it, what it "
+    "gave stands neither in the request nor in "
+    "a reply that remains. Take the value from there, and leave the node out if nothing else "
+    "rests on it; or change request or records so "
     "that only this node gives the value."
 )
-_REASONED = "Some `reason` or `if` works something out: it chooses among rows that differ, counts, adds, subtracts, composes or compares."
-_CLAIMED = "`claims` has what each `reason` gives in this state. Correct the claim, and the request or the records if they rest on it."
-_EXACT = "`needed` names the rows without which the graph cannot be carried out, those that they refer to among them, and no other row."
+_REASONED = (
+    "Some `reason` or `if` works something out: it chooses among rows that differ, counts, adds, "
+    "subtracts, composes or compares."
+)
+_CLAIMED = (
+    "`claims` has what each `reason` gives in this state. Correct the claim, and the request or "
+    "the records if they rest on it."
+)
+_EXACT = (
+    "`needed` names the rows without which the graph cannot be carried out, those that they "
+    "refer to among them, and no other row."
+)
 
 
 async def list_dag_complaints(
@@ -61,7 +72,8 @@ def _list_shortcuts(reply: DagReply, enacted: Enacted) -> Iterator[Complaint]:
 
 
 def _list_claims(reply: DagReply, enacted: Enacted) -> Iterator[Complaint]:
-    """Under other polarities the path only reads: what is worked out there stands in the facts that are told."""
+    """Under other polarities the path only reads: what is worked out there stands in the facts that
+    are told."""
     walked = list(walk_nodes(reply.chain.nodes))
     reasons = [one.node for one in walked if isinstance(one.node, Reason)]
     compares = any(isinstance(one.node, Branch) for one in walked)
@@ -91,5 +103,8 @@ def _list_claims(reply: DagReply, enacted: Enacted) -> Iterator[Complaint]:
                 contract=_CLAIMED,
             )
         elif reply.claims[reason.id] != gave[0]:
-            words = f"{reason.id} ({reason.rule}) gives {gave[0]!r}, and `claims` says {reply.claims[reason.id]!r}"
+            words = (
+                f"{reason.id} ({reason.rule}) gives {gave[0]!r}, and `claims` says "
+                f"{reply.claims[reason.id]!r}"
+            )
             yield Complaint(SOURCE, CLAIM, words, contract=_CLAIMED)

@@ -1,9 +1,11 @@
-"""Derivability: in a graph that was carried out, each node is deleted in turn, and what rests on it must not be derivable any more.
+"""Derivability: in a graph that was carried out, each node is deleted in turn, and what rests on it
+must not be derivable any more.
 
 graph, calls, replies ─► a node deleted, with all that rests on it ─► request and replies that remain ─► does what it gave stand there?
 
-A value stands in a reply where an agent can tell what it is: a key in the row of its own record, which is alone or holds a text that
-the request says and no other row does; any other value in a row that holds what the deleted node was asked with, such as a name.
+A value stands in a reply where an agent can tell what it is: a key in the row of its own record,
+which is alone or holds a text that the request says and no other row does; any other value in a row
+that holds what the deleted node was asked with, such as a name.
 """
 
 from collections import defaultdict
@@ -35,7 +37,10 @@ class Shortcut:
     @property
     def words(self) -> str:
         """For the author."""
-        return f"without node {self.node}, {self.taker} can still be derived: {self.value!r} stands in {self.found}"
+        return (
+            f"without node {self.node}, {self.taker} can still be derived: {self.value!r} stands "
+            f"in {self.found}"
+        )
 
 
 def find_shortcuts(
@@ -56,7 +61,8 @@ class _Leaf:
 
 
 class PlayedGraph:
-    """A chain as it was carried out: which value went from which node into which other one, and where else it stands."""
+    """A chain as it was carried out: which value went from which node into which other one, and
+    where else it stands."""
 
     def __init__(
         self, chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]
@@ -96,7 +102,8 @@ class PlayedGraph:
                     yield Shortcut(name, taker.id, taken[0][0], found[0])
 
     def list_flows(self) -> Iterator[tuple[str, str, Json]]:
-        """Node, step that takes a value from it, and the value: those that the user does not say, and that tell something apart."""
+        """Node, step that takes a value from it, and the value: those that the user does not say,
+        and that tell something apart."""
         for name in self._nodes:
             for taker in self._nodes.values():
                 if isinstance(taker, ChainStep):
@@ -108,7 +115,8 @@ class PlayedGraph:
                     )
 
     def find_sole(self, group: Set[str]) -> str:
-        """A value that only these nodes give: neither the request nor a reply that remains without them has it. Empty if none."""
+        """A value that only these nodes give: neither the request nor a reply that remains without
+        them has it. Empty if none."""
         gone = self._list_resting(*group)
         remain = [step for step in self._leaves if step not in gone]
         for name in sorted(group):
@@ -247,7 +255,8 @@ class PlayedGraph:
 
 
 def is_passing(reason: Reason, enacted: Enacted) -> bool:
-    """Whether it chooses the only value that there is: then it is part of the step that it takes from."""
+    """Whether it chooses the only value that there is: then it is part of the step that it takes
+    from."""
     source = reason.takes[0] if reason.takes else None
     if reason.rule != "choose" or not isinstance(source, FromNode):
         return False

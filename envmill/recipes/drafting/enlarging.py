@@ -1,9 +1,11 @@
-"""Tables made larger, in rounds: every record a second time, with a past of its own, under names one slip away.
+"""Tables made larger, in rounds: every record a second time, with a past of its own, under names
+one slip away.
 
 state ─► families of tables that refer to each other ─► each copied whole: new keys, same ties, other names ─► what the path does there
 
-A family is copied whole or not at all: counts, balances and what stands below a record agree in the copy as they did before. What cannot be
-called by another name (a zone of one letter) leaves its family as it is.
+A family is copied whole or not at all: counts, balances and what stands below a record agree in the
+copy as they did before. What cannot be called by another name (a zone of one letter) leaves its
+family as it is.
 """
 
 import random
@@ -18,7 +20,8 @@ from schemas.base import Json, is_object
 from schemas.database import Table
 
 FEW = 4
-"""Rows from which a column that never says the same twice holds names; of fewer, it says so by what it is called."""
+"""Rows from which a column that never says the same twice holds names; of fewer, it says so by what
+it is called."""
 TRIES = 20
 _NAMING = frozenset(
     [
@@ -42,7 +45,8 @@ _DIGITS = "0123456789"
 State: TypeAlias = dict[str, Json]
 Row: TypeAlias = Mapping[str, Json]
 Holds: TypeAlias = Callable[[State], Awaitable[tuple[str, str] | None]]
-"""Why a path does something else on a state, as a code and words; nothing where it does the same."""
+"""Why a path does something else on a state, as a code and words; nothing where it does the
+same."""
 
 
 class _NamelessError(Exception):
@@ -64,7 +68,8 @@ class EnlargingRound:
 async def enlarge(
     state: State, tables: Sequence[Table], rounds: int, chance: random.Random, holds: Holds
 ) -> tuple[State, list[EnlargingRound]]:
-    """The largest state on which the path still does what it did, and a line for each round; it ends with the first that is not kept."""
+    """The largest state on which the path still does what it did, and a line for each round; it
+    ends with the first that is not kept."""
     told: list[EnlargingRound] = []
     for _ in range(rounds):
         larger = copy_families(state, tables, chance)
@@ -101,7 +106,8 @@ def copy_families(state: State, tables: Sequence[Table], chance: random.Random) 
 
 
 def find_families(tables: Sequence[Table], state: State) -> list[list[Table]]:
-    """Tables that are tied to each other: by a column that refers, or by one that holds another's keys and does not say so."""
+    """Tables that are tied to each other: by a column that refers, or by one that holds another's
+    keys and does not say so."""
     group, homes = {table.name: {table.name} for table in tables}, dict(_find_homes(tables, state))
     for table in tables:
         for other in {column.references.partition(".")[0] for column in table.columns} | _list_held(

@@ -1,4 +1,5 @@
-"""Errand plans: one line for each scenario of a block. Bad lines are drawn again alone, and each scenario is held to its line.
+"""Errand plans: one line for each scenario of a block. Bad lines are drawn again alone, and each
+scenario is held to its line.
 
 block ─► errands.md ─► lines ─► good ones are kept word for word
                          └────► bad ones, with what is wrong ─► drawn again, at most twice ─► no line, with the reason
@@ -28,7 +29,8 @@ REDRAWS = 2
 """How often bad lines are drawn again."""
 SOURCE, LEFT, NO_LINE, BAD_REPLY = "errand", "errand_left", "no_line", "bad_reply"
 _RUN, _ALIKE = 3, 0.7
-"""Two lines with the same tools are the same errand where they share so many of their runs of three words, as F4 has it of requests."""
+"""Two lines with the same tools are the same errand where they share so many of their runs of three
+words, as F4 has it of requests."""
 _LOOKED_AT = 400
 """Characters of a line that are shown to others."""
 
@@ -198,13 +200,15 @@ def _describe_block(block: ErrandBlock) -> ErrandsInput:
 
 
 def _ask_again(refused: Mapping[int, Complaint]) -> str:
-    """The message that goes on from a plan: the lines that are wanted again, and nothing about the others."""
+    """The message that goes on from a plan: the lines that are wanted again, and nothing about the
+    others."""
     numbers = ", ".join(map(str, refused))
     told = number(
         [replace(complaint, item="line", index=place) for place, complaint in refused.items()]
     )
     return (
-        f"Some lines of your plan cannot be used:\n\n{told}\n\nWrite new lines for these numbers alone: {numbers}. "
+        f"Some lines of your plan cannot be used:\n\n{told}\n\nWrite new lines for these numbers "
+        f"alone: {numbers}. "
         "All other lines stand as you wrote them; do not repeat them. Reply in the same form."
     )
 
@@ -215,7 +219,8 @@ def sort_lines(
     kept: Mapping[int, ErrandLine],
     find_fault: FindLineFault | None = None,
 ) -> tuple[dict[int, ErrandLine], dict[int, Complaint]]:
-    """The lines that stand, those of before unchanged; for every other place what is wrong with its line."""
+    """The lines that stand, those of before unchanged; for every other place what is wrong with its
+    line."""
     stands, refused = dict(kept), dict[int, Complaint]()
     polarity: dict[int, Polarity] = {place.number: place.polarity for place in block.places}
     for place in block.places:
@@ -234,7 +239,8 @@ def sort_lines(
         if fault := (find_fault or find_line_fault)(line, place, block.environment, others):
             refused[place.number] = Complaint(SOURCE, *fault)
         else:
-            # A chain that was sampled is offered apart, and may turn out to be another one: the line names no tools then.
+            # A chain that was sampled is offered apart, and may turn out to be another one: the
+            # line names no tools then.
             stands[place.number] = line.model_copy(update={"tools": []}) if place.tools else line
     return stands, refused
 
@@ -301,7 +307,8 @@ def find_left(
     """What a scenario left out of its line. Every call of its path was carried out, so the path shows it. An author who says in `left` why
     the errand is impossible is believed, and counted.
 
-    Under `achieve` the path makes the changes of the line and no others, by whatever lookups. Otherwise it makes each lookup of the line,
+    Under `achieve` the path makes the changes of the line and no others, by whatever lookups.
+    Otherwise it makes each lookup of the line,
     since nothing else shows what it is about, and `avoid` names the changes.
     """
     if reply.left.strip() or not line.tools:
@@ -336,6 +343,7 @@ def find_left(
         "oracle",
         LEFT,
         f"the planned errand was left: {missing}",
-        contract=f"The errand of this scenario is: {line.what} Other scenarios were planned beside it. If it is impossible in this "
+        contract=f"The errand of this scenario is: {line.what} Other scenarios were planned beside "
+        "it. If it is impossible in this "
         "environment, say why in `left` and choose an errand that none of the others has.",
     )

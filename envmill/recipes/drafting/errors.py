@@ -1,4 +1,5 @@
-"""A model's summary of what went wrong so far, which the author of the next version reads before the complaints (AWM)."""
+"""A model's summary of what went wrong so far, which the author of the next version reads before
+the complaints (AWM)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +24,8 @@ def load_errors() -> Prompt:
 async def sum_errors(
     prompt: Prompt, plan: Blueprint, failed: Sequence[Sequence[Complaint]], repair: Repair, models: ModelSession
 ) -> Repair:  # fmt: skip
-    """The repair with a summary; as it was where there is little to sum up, or nobody can read the summary."""
+    """The repair with a summary; as it was where there is little to sum up, or nobody can read the
+    summary."""
     if len(failed) < 2 and len(repair.complaints) < MANY:
         return repair
     about = plan.model_dump(include={"name", "rules", "tools"})

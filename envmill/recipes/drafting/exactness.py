@@ -1,4 +1,5 @@
-"""Exactness: the rows that an author names as needed carry a graph alone, and no smaller set of them does; all others are distractors.
+"""Exactness: the rows that an author names as needed carry a graph alone, and no smaller set of
+them does; all others are distractors.
 
 state, cut down to the needed rows ─► carried out again ─► the same calls, values and changes?     no: something is missing
 the needed rows without one of them ─► carried out again ─► something else?                         no: that row is not needed
@@ -186,7 +187,8 @@ def _render_call(call: Call, made: set[str]) -> str:
 
 
 def blank_made(value: Json, made: set[str]) -> Json:
-    """A value with the same sign for every id that the path made: two runs name them differently."""
+    """A value with the same sign for every id that the path made: two runs name them
+    differently."""
     if is_object(value):
         return {name: blank_made(one, made) for name, one in value.items()}
     if is_array(value):

@@ -1,4 +1,5 @@
-"""The gate on expansions: a longer chain is kept only when the old reference path stays right and the new one needs what was added.
+"""The gate on expansions: a longer chain is kept only when the old reference path stays right and
+the new one needs what was added.
 
 old chain, its calls ─┬─ is it there, node for node?            no: rewritten
 new chain, new rows  ─┼─ do the old calls answer and end alike?  no: broken, changed
@@ -6,7 +7,8 @@ new chain, new rows  ─┼─ do the old calls answer and end alike?  no: broke
                       ├─ does each added change leave a mark?    no: idle
                       └─ is anything added that counts?          no: nothing_added   ─► None: kept
 
-A look-up is never judged by the end state, which it does not change. It counts where a later argument or a told fact comes from its reply.
+A look-up is never judged by the end state, which it does not change. It counts where a later
+argument or a told fact comes from its reply.
 """
 
 from collections.abc import Iterator, Sequence
@@ -53,7 +55,8 @@ async def judge_expansion(
     told: Sequence[Fact] = (),
     most: int = WRITTEN.most,
 ) -> ExpandedChain:
-    """`was` is what the old one came to on its own state; `told` are the facts that the user must be told at the new end."""
+    """`was` is what the old one came to on its own state; `told` are the facts that the user must
+    be told at the new end."""
     effects = {tool.name: tool.effect for tool in program.tools}
     if fault := _compare(old.chain, new.chain):
         return ExpandedChain(None, *fault)

@@ -1,4 +1,5 @@
-"""From a draft to a scenario: its reference path is played twice, a verifier is derived from the ends, and rewards are measured.
+"""From a draft to a scenario: its reference path is played twice, a verifier is derived from the
+ends, and rewards are measured.
 
 draft ─► prepare ─► verifier ─► finish ─► scenario        BuildError with the reason code, where one of them cannot be had
 """
@@ -59,7 +60,8 @@ async def finish(
 
 
 def _pay(verifier: Verifier, reward: Reward) -> Verifier:
-    """In part only what has to be done: words are said without doing anything, and would pay an agent that did nothing."""
+    """In part only what has to be done: words are said without doing anything, and would pay an
+    agent that did nothing."""
     in_part = reward == "partial" and len(verifier.goals) > 1 and not verifier.facts
     return verifier.model_copy(update={"partial": True}) if in_part else verifier
 

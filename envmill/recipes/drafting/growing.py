@@ -1,10 +1,12 @@
-"""Growing: the world around a reference path, until enough of the environment's tools succeed in it.
+"""Growing: the world around a reference path, until enough of the environment's tools succeed in
+it.
 
 tools of the path ─► breadth-first over the graph of tools ─► calls drawn from the state, executed ─┬─ some succeeds: reached
                                                                                                     └─ none: an author adds rows
 rows ─► new records only ─► natural (asked more often in a more complex world) ─► the call succeeds ─► the old path still ends alike
 
-Nothing that is there is changed, and the path never grows: an agent meets more tools that work, and has to choose among them.
+Nothing that is there is changed, and the path never grows: an agent meets more tools that work, and
+has to choose among them.
 """
 
 import random
@@ -61,7 +63,8 @@ class Tries:
 
 @dataclass(frozen=True)
 class WorldTries:
-    """What came of the calls of all tools that a path does not use, in the order in which they were added."""
+    """What came of the calls of all tools that a path does not use, in the order in which they were
+    added."""
 
     tools: Mapping[str, Tries]
 
@@ -80,7 +83,8 @@ class WorldTries:
 
 
 def order_outwards(graph: ToolGraph, used: Sequence[str], tools: Sequence[str]) -> list[str]:
-    """The tools that a path does not use, neighbours of its tools first; those that nothing ties to them last."""
+    """The tools that a path does not use, neighbours of its tools first; those that nothing ties to
+    them last."""
     ties: dict[str, list[str]] = {name: [] for name in tools}
     for first, then in graph.labels:
         one, other = graph.tools[first].name, graph.tools[then].name
@@ -117,7 +121,8 @@ async def try_tools(
     seed: str,
     sandbox: Sandbox,
 ) -> WorldTries:
-    """Calls of each tool, drawn from the states, each in a session of its own. Actors are those that may call the tool."""
+    """Calls of each tool, drawn from the states, each in a session of its own. Actors are those
+    that may call the tool."""
     offers = Offers(EnvironmentCase(environment, tuple(tests), tuple(states)))
     tools, found = {tool.name: tool for tool in environment.tools}, dict.fromkeys(names, Tries())
     for most in DRAWS:
@@ -164,7 +169,8 @@ def succeeds(tool: Tool, seen: Sequence[Observation]) -> bool:
 
 
 def crashes(seen: Sequence[Observation]) -> bool:
-    """Whether the program broke on a call that its interface takes: a session that is no more is the machine's matter."""
+    """Whether the program broke on a call that its interface takes: a session that is no more is
+    the machine's matter."""
     begun, *_, last = seen
     return begun.outcome == "ok" and last.outcome == "failure" and last.code not in BREAKDOWNS
 

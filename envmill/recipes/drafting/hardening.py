@@ -1,4 +1,5 @@
-"""Harder scenarios: beside one that a policy nearly always passes, the line of another that needs what the first does not.
+"""Harder scenarios: beside one that a policy nearly always passes, the line of another that needs
+what the first does not.
 
 easy scenarios of an environment ─► harder.md ─► a line for each, with the levers that make it harder ─► the author of the scenario
 """
@@ -40,7 +41,8 @@ _MOST = 3
 
 
 async def plan_harder(block: ErrandBlock, models: ModelSession) -> BlockPlan:
-    """A line for each place, harder than its parent. It names tools and records as every line does."""
+    """A line for each place, harder than its parent. It names tools and records as every line
+    does."""
     environment = block.environment
     inputs = HarderInput(
         brief=environment.brief,

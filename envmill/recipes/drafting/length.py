@@ -7,7 +7,8 @@ from schemas.seed import Brief
 
 
 def find_length_fault(brief: Brief, draft: Draft) -> Complaint | None:
-    """Of a path that was carried out. One under another polarity only reads, and is as long as its lookups."""
+    """Of a path that was carried out. One under another polarity only reads, and is as long as its
+    lookups."""
     if brief.calls is None or draft.polarity != "achieve":
         return None
     made, (least, most) = len(draft.oracle), bound_calls(brief.calls)

@@ -1,4 +1,5 @@
-"""What a reviewer locked of a thing: told to whoever repairs it, and looked for in what comes back."""
+"""What a reviewer locked of a thing: told to whoever repairs it, and looked for in what comes
+back."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

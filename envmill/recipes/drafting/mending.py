@@ -1,4 +1,5 @@
-"""What a debugger mended: red tests by tool, a verdict for each, and program and tests with nothing replaced but what was blamed.
+"""What a debugger mended: red tests by tool, a verdict for each, and program and tests with nothing
+replaced but what was blamed.
 
 red tests ──by tool──► asked ──► verdicts ─┬─ tool:     its method is put in the place of the old one
                                            └─ instance: its test is put in the place of the old one

@@ -12,8 +12,10 @@ from schemas.environment import Call
 LEFT = "chain_left"
 INFEASIBLE = "infeasible"
 _CONTRACT = (
-    "The path contains every step of the sampled chain, in its order, and each argument that the chain takes from an earlier reply; other "
-    "calls may stand in between. If no scenario can do that, answer `infeasible` with the node and the reason."
+    "The path contains every step of the sampled chain, in its order, and each argument that the "
+    "chain takes from an earlier reply; other "
+    "calls may stand in between. If no scenario can do that, answer `infeasible` with the node "
+    "and the reason."
 )
 
 

@@ -1,4 +1,5 @@
-"""Chains of built environments held to the one validator, over a graph of what their tools took and replied when they were carried out.
+"""Chains of built environments held to the one validator, over a graph of what their tools took and
+replied when they were carried out.
 
 calls, replies, records ─► schemas, keys named after their table ─► graph ─► faults, before anything is accepted
 """
@@ -139,7 +140,8 @@ class _Marker:
 
 
 def mentions(words: str, value: Json) -> bool:
-    """Whether somebody who says these words says the value; a short one, such as `no`, by a word of its own."""
+    """Whether somebody who says these words says the value; a short one, such as `no`, by a word of
+    its own."""
     if is_told(value, words):
         return True
     spoken = value.casefold() if isinstance(value, str) else ""

@@ -1,4 +1,5 @@
-"""Several requests of one scenario: each has its part of the reference path, and nobody needs a later one to fulfil it.
+"""Several requests of one scenario: each has its part of the reference path, and nobody needs a
+later one to fulfil it.
 
 requests, each with the node that ends it ─► chain, carried out ─► parts of the path ─► each short, of use, told, and asked for in time
 """
@@ -22,7 +23,8 @@ MOST_CALLS = 5
 _SHORTEST = 4
 """Characters of a text that no request says by chance."""
 _CONTRACT = (
-    "Each request takes one to five calls, and changes something or is told something that it asks for. It can be fulfilled by an agent "
+    "Each request takes one to five calls, and changes something or is told something that it "
+    "asks for. It can be fulfilled by an agent "
     "that knows no later request."
 )
 

@@ -1,4 +1,5 @@
-"""Rewording: a request that stands, worded otherwise by one operator after the other; what does not stand leaves the old words.
+"""Rewording: a request that stands, worded otherwise by one operator after the other; what does not
+stand leaves the old words.
 
 request ─► operator ─► executed again ─► one referent, facts closure, no leak, agreement ─┬─► the new words go on to the next operator
    ▲                                                                                    └─► the old words stay, with a reason
@@ -34,19 +35,26 @@ _TOLD = {
 KEPT = 2
 """Operators that one request bears: after more of them nobody speaks like that."""
 METHODS: Mapping[Operator, str] = {
-    "goal_expansion": "Ask for one thing more that the tools can do and that goes with the rest, after what is asked for already; the "
-    "reference path grows by what it takes. It uses a tool that the path did not use, and starts from what is there by then.",
-    "compression": "Say it in fewer words: leave out what only introduces, thanks and explains, draw together what is done alike, and "
-    "leave a step unsaid that is only on the way to a later one, such as to start what is to be finished. A payment, a training and "
+    "goal_expansion": "Ask for one thing more that the tools can do and that goes with the rest, after what is "
+    "asked for already; the "
+    "reference path grows by what it takes. It uses a tool that the path did not use, and starts "
+    "from what is there by then.",
+    "compression": "Say it in fewer words: leave out what only introduces, thanks and explains, draw "
+    "together what is done alike, and "
+    "leave a step unsaid that is only on the way to a later one, such as to start what is to be "
+    "finished. A payment, a training and "
     "whatever else lasts is said.",
     "implicit_reference": "Do not name again what was named before, or name it by what it belongs to: `that loan`, "
     "`the booking of Ms Okafor`.",
-    "ambiguity": "Put a plain value so that it has to be worked out or looked up: a date by its distance from today, a record by the "
+    "ambiguity": "Put a plain value so that it has to be worked out or looked up: a date by its distance "
+    "from today, a record by the "
     "one thing that sets it apart.",
-    "minimal_information": "Leave out of the first message of the conversation whatever the person can tell when asked; the request "
+    "minimal_information": "Leave out of the first message of the conversation whatever the person can tell when "
+    "asked; the request "
     "itself stays.",
 }
-"""Operator → how it is done, for whoever does it. In this order: what adds comes first, what leaves out last."""
+"""Operator → how it is done, for whoever does it. In this order: what adds comes first, what leaves
+out last."""
 
 
 class JudgedWording(Protocol):
@@ -83,7 +91,8 @@ class RewordingRound(Generic[J]):
 
 
 def pick_operators(operators: Sequence[Operator], number: int) -> tuple[Operator, ...]:
-    """All but one, another one each time, so that no two requests of an environment are reworded alike; their order stays. A single
+    """All but one, another one each time, so that no two requests of an environment are reworded
+    alike; their order stays. A single
     operator is always tried."""
     left_out = number % len(operators) if len(operators) > 1 else -1
     return tuple(one for place, one in enumerate(operators) if place != left_out)
@@ -118,7 +127,8 @@ async def reword(
     judge: Callable[[ScenarioReply, ScenarioReply | None], Awaitable[J]],
     most: int = KEPT,
 ) -> list[RewordingRound[J]]:
-    """One turn for each operator that was tried, in their order; the last one that stands has the words.
+    """One turn for each operator that was tried, in their order; the last one that stands has the
+    words.
 
     `judge` is given the scenario before as well where the new one expands it.
     """

@@ -1,4 +1,5 @@
-"""Scenarios over several servers: identities that agree, values that go from one server to another, and no server that is not needed.
+"""Scenarios over several servers: identities that agree, values that go from one server to another,
+and no server that is not needed.
 
 state  ─► claimed identities: each stands in every server that claims it, with equal fields
 chain, carried out ─► servers of its steps ─┬─ tied by values that the user does not say
@@ -25,22 +26,28 @@ from schemas.typed_prompts import TopologyReply
 
 SOURCE = "servers"
 _CLAIMED = (
-    "`identities` says which servers know each shared identity. A claimed identity has a row in the table of each server that claims it, "
-    "under the same key and with equal shared fields. At least one is claimed by two servers that the path uses; one server alone may "
+    "`identities` says which servers know each shared identity. A claimed identity has a row in "
+    "the table of each server that claims it, "
+    "under the same key and with equal shared fields. At least one is claimed by two servers that "
+    "the path uses; one server alone may "
     "know others."
 )
 _TIED = (
-    "Each server of the path takes a value from a reply of another one, or gives one to it, and the user does not say that value: the "
-    "person is named by what one server knows of them, and the other server is asked with what the first one replied."
+    "Each server of the path takes a value from a reply of another one, or gives one to it, and "
+    "the user does not say that value: the "
+    "person is named by what one server knows of them, and the other server is asked with what "
+    "the first one replied."
 )
 _NEEDED = (
-    "Every server of the path is needed: without all of its calls something that was asked for is not done, or a value that a call of "
+    "Every server of the path is needed: without all of its calls something that was asked for is "
+    "not done, or a value that a call of "
     "another server takes stands neither in the request nor in another reply."
 )
 
 
 def choose_servers(environment: Environment, number: int, polarity: Polarity) -> int:
-    """How many servers the path of a scenario needs: two up to all of them in turn; one otherwise, and where nothing is achieved."""
+    """How many servers the path of a scenario needs: two up to all of them in turn; one otherwise,
+    and where nothing is achieved."""
     most = len(list_servers(environment.shared))
     return 2 + number % (most - 1) if most > 1 and polarity == "achieve" else 1
 
@@ -118,7 +125,10 @@ def _list_apart(
     while met := {one for one in rest for tie in ties if one in tie and tied & {*tie}}:
         tied, rest = tied | met, rest - met
     if rest:
-        words = f"no value that the user does not say goes between {', '.join(sorted(tied))} and {', '.join(sorted(rest))}"
+        words = (
+            f"no value that the user does not say goes between {', '.join(sorted(tied))} and "
+            f"{', '.join(sorted(rest))}"
+        )
         yield _complain("servers_apart", words, _TIED)
 
 

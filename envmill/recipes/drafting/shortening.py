@@ -1,4 +1,5 @@
-"""What an author need not be shown: text that stands in the prompt already, and rows that teach nothing new."""
+"""What an author need not be shown: text that stands in the prompt already, and rows that teach
+nothing new."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ _FEW = 8
 
 
 def strip_docstrings(source: str) -> str:
-    """A program without the docstrings of its module, classes and public methods: its tools' descriptions are shown apart from it."""
+    """A program without the docstrings of its module, classes and public methods: its tools'
+    descriptions are shown apart from it."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -46,7 +48,8 @@ def _list_described(tree: ast.Module) -> Iterator[ast.stmt]:
 
 
 def sample_rows(rows: dict[str, Json]) -> dict[str, Json]:
-    """Of each table the first rows, and each later one that holds a value of a fixed set which those before it lack."""
+    """Of each table the first rows, and each later one that holds a value of a fixed set which
+    those before it lack."""
     return {table: _sample(found) if is_object(found) else found for table, found in rows.items()}
 
 

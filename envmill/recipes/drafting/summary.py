@@ -1,4 +1,5 @@
-"""A summary of what failed: each sort of failure once, with how often it came, in place of every line of it.
+"""A summary of what failed: each sort of failure once, with how often it came, in place of every
+line of it.
 
 12 failing cases ──tables, ids, numbers and quotes taken out──► 3 sorts ──the first of each, shortened──► what a repair is told
 """

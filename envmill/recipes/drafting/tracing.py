@@ -1,4 +1,5 @@
-"""Tracing: calls that somebody wrote told as a chain. Of each argument, which earlier reply it stands in; else the user has to say it.
+"""Tracing: calls that somebody wrote told as a chain. Of each argument, which earlier reply it
+stands in; else the user has to say it.
 
 calls ─► each value looked for in the replies before it ─┬─ alone there:  taken from it
                                                          ├─ in a list:    chosen first
@@ -55,7 +56,8 @@ class _Tracer:
         self._seen.append((step, list(_list_leaves(reply, ""))))
 
     def _find(self, value: Json, tool: str) -> Source:
-        """The latest place of all; rather one that gives it alone, of another tool, and of none that ends what it speaks of."""
+        """The latest place of all; rather one that gives it alone, of another tool, and of none
+        that ends what it speaks of."""
         if is_array(value):
             return self._find(value[0], tool) if len(value) == 1 else self._find_all(value)
         is_key = isinstance(value, str) and value in self._keys

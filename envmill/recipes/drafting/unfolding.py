@@ -1,5 +1,6 @@
-"""Unfolding: a scenario that came with a chain gets its reference path from carrying the chain out, and is held to the one validator of
-chains. An expansion is compared with the chain that was kept before it, carried out on its own state."""
+"""Unfolding: a scenario that came with a chain gets its reference path from carrying the chain out,
+and is held to the one validator of chains. An expansion is compared with the chain that was kept
+before it, carried out on its own state."""
 
 from dataclasses import dataclass, replace
 
@@ -34,7 +35,8 @@ async def unfold(
     sandbox: Sandbox,
     old: ScenarioReply | None = None,
 ) -> Unfolded:
-    """The reply with its calls; as it was where they came with it. BuildError, with a `reason`, for a chain that cannot stand.
+    """The reply with its calls; as it was where they came with it. BuildError, with a `reason`, for
+    a chain that cannot stand.
 
     `old`: the scenario that this one expands.
     """

@@ -1,4 +1,5 @@
-"""A reference path that was walked, judged: everything that is wrong with a scenario, so that its author learns of all of it at once.
+"""A reference path that was walked, judged: everything that is wrong with a scenario, so that its
+author learns of all of it at once.
 
 initial state kept? ─► every call done? ─► something achieved, or left alone? ─► words that say it ─► a person who knows it
 """
@@ -33,8 +34,10 @@ def list_complaints(
     *,
     results: bool = True,
 ) -> tuple[Complaint, ...]:
-    """`seen` holds an observation for each call of the path, and the end read back. Where no session starts, nothing else is known.
-    With `results`, a call that was refused for an id that it cannot know is told of the reference form."""
+    """`seen` holds an observation for each call of the path, and the end read back. Where no
+    session starts, nothing else is known.
+    With `results`, a call that was refused for an id that it cannot know is told of the reference
+    form."""
     if begun.outcome != "ok":
         words = f"constructing the state ended in {begun.outcome} ({begun.code}: {begun.message})"
         return (Complaint(SOURCE, f"oracle_{begun.outcome}", words),)
@@ -64,7 +67,8 @@ def list_bad_references(
             index=bad.number,
             tool=reply.oracle[bad.number - 1].name,
             arguments=reply.oracle[bad.number - 1].arguments,
-            contract='A reference is {"from": number of an earlier call, counted from 1, "path": JSON pointer into its reply}.',
+            contract='A reference is {"from": number of an earlier call, counted from 1, "path": JSON '
+            "pointer into its reply}.",
         )
         for bad in found
     )
@@ -99,7 +103,8 @@ def _list_broken(
 
 
 def _list_meant(reply: ScenarioReply, number: int, seen: Sequence[Observation]) -> Iterator[str]:
-    """References that a refused call may have lacked: for each text that is no id of the initial state and looks like one that an earlier
+    """References that a refused call may have lacked: for each text that is no id of the initial
+    state and looks like one that an earlier
     call made."""
     old, replies = (
         list_keys(reply.initial_state),
@@ -117,7 +122,8 @@ def _list_meant(reply: ScenarioReply, number: int, seen: Sequence[Observation]) 
         if meant := next(alike, None):
             yield (
                 f"If {value!r} is to be the record that call {meant.call} makes, write "
-                f'{{"from": {meant.call}, "path": "{meant.path}"}} in its place: its id is another one in every session.'
+                f'{{"from": {meant.call}, "path": "{meant.path}"}} in its place: its id is '
+                "another one in every session."
             )
 
 

@@ -1,4 +1,5 @@
-"""A repair that weakens: fewer of what was promised, instead of the fault mended. It is refused unless the complaint asked for it.
+"""A repair that weakens: fewer of what was promised, instead of the fault mended. It is refused
+unless the complaint asked for it.
 
 earlier version, repaired version ─► what there is less of ─► none, or words for a complaint
 """
@@ -29,7 +30,8 @@ ASKED_FOR: Mapping[str, frozenset[str]] = {
     "plan": frozenset(("rules", "tools", "collections")),
     "database": frozenset(("rules", "tools", "collections")),
 }
-"""What may be mended by having less of it, by the gate or stage that complained: as much less as there are such complaints."""
+"""What may be mended by having less of it, by the gate or stage that complained: as much less as
+there are such complaints."""
 
 
 def find_weakening(before: Contract, after: Contract, complaints: Sequence[Complaint]) -> list[str]:
@@ -67,7 +69,8 @@ def _count_scenario(reply: ScenarioReply) -> dict[str, int]:
 
 
 def find_vagueness(before: ScenarioReply, after: ScenarioReply) -> list[str]:
-    """Names that the earlier request says and the later one does not, though the path is still called with them. It is read from text,
+    """Names that the earlier request says and the later one does not, though the path is still
+    called with them. It is read from text,
     so it is a suspicion: it asks for another version and drops none."""
     said = before.request.casefold()
     now = after.request.casefold()

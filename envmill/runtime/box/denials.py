@@ -1,8 +1,10 @@
-"""What a process in a box may ask of the kernel: every call that has a name in our table, except those that are denied.
+"""What a process in a box may ask of the kernel: every call that has a name in our table, except
+those that are denied.
 
-The list is long, because a terminal's programs are any programs. New namespaces, mounts, modules, keys and clocks are denied with EPERM.
-A number without a name fails with ENOSYS, as on a kernel that does not know it; so does clone3, for which libc falls back to clone. A
-foreign architecture kills.
+The list is long, because a terminal's programs are any programs. New namespaces, mounts, modules,
+keys and clocks are denied with EPERM. A number without a name fails with ENOSYS, as on a kernel
+that does not know it; so does clone3, for which libc falls back to clone. A foreign architecture
+kills.
 """
 
 import ctypes
@@ -35,7 +37,8 @@ DENIED = frozenset((
 """Calls that fail with EPERM."""
 _CLONE, _CLONE3, _SOCKETS = "clone", "clone3", ("socket", "socketpair")
 _FAMILIES = (1, 2, 10, 16)
-"""Sockets of UNIX, IPv4, IPv6 and netlink. AF_VSOCK leads out of the network namespace, AF_ALG deep into the kernel."""
+"""Sockets of UNIX, IPv4, IPv6 and netlink. AF_VSOCK leads out of the network namespace, AF_ALG deep
+into the kernel."""
 
 
 def deny() -> None:

@@ -1,6 +1,8 @@
-"""Control groups of boxes: memory, processes and processor time of each, where the machine lets us bound them.
+"""Control groups of boxes: memory, processes and processor time of each, where the machine lets us
+bound them.
 
-The keeper of a box stays outside its group, so that whoever fills it does not take the keeper's place; what it starts goes in.
+The keeper of a box stays outside its group, so that whoever fills it does not take the keeper's
+place; what it starts goes in.
 """
 
 import contextlib
@@ -60,7 +62,8 @@ def sweep() -> None:
 
 
 def _find_door(folder: Path) -> Path:
-    """In version 1 a thread may move itself, for which the kernel does not wait until every processor has stood still: 15 ms."""
+    """In version 1 a thread may move itself, for which the kernel does not wait until every
+    processor has stood still: 15 ms."""
     return folder / "tasks" if (folder / "tasks").exists() else folder / "cgroup.procs"
 
 
@@ -74,14 +77,16 @@ def _remove(folder: Path) -> bool:
 
 
 def _find_parents() -> list[Path]:
-    """Groups to make ours in: one per hierarchy; OSError when memory or processes cannot be bounded."""
+    """Groups to make ours in: one per hierarchy; OSError when memory or processes cannot be
+    bounded."""
     needed = cgroups.find_parents()
     processor = _find_processor()
     return list(dict.fromkeys([*needed.values(), *([processor] if processor else [])]))
 
 
 def _find_processor() -> Path | None:
-    """The group of version 1 that this process is in; in version 2 the controller is where the others are, or nowhere."""
+    """The group of version 1 that this process is in; in version 2 the controller is where the
+    others are, or nowhere."""
     lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     found = [line.split(":", 2) for line in lines]
     paths = [

@@ -1,9 +1,11 @@
-"""The first process of a container: keeps its shell, runs programs, moves files, and ends everything when its driver is gone.
+"""The first process of a container: keeps its shell, runs programs, moves files, and ends
+everything when its driver is gone.
 
     driver ──request──► keeper ──eval '…'──► bash ──marker, exit code──► keeper ──► one reply
                           └──fork, exec, wait──► a program of its own, whose exit code the kernel tells
 
-This file runs alone as well, as text handed to the Python of an image: it imports the standard library only.
+This file runs alone as well, as text handed to the Python of an image: it imports the standard
+library only.
 """
 
 import contextlib
@@ -34,14 +36,18 @@ _GRACE = 0.2
 """Seconds for a shell to come back once what it waited for was killed."""
 _CHUNK = 1 << 18
 _MUCH = 16 << 20
-"""Bytes beyond which a command that prints on is read more slowly: the keeper's own time is bounded by nothing else."""
+"""Bytes beyond which a command that prints on is read more slowly: the keeper's own time is bounded
+by nothing else."""
 _BORROWED = 1 << 20
-"""Bytes that are taken from background jobs while nobody asks for anything; beyond that they wait."""
+"""Bytes that are taken from background jobs while nobody asks for anything; beyond that they
+wait."""
 _LOOKS, _PATIENCE = 2, 5.0
-"""Looks in a row at which nothing runs before all is taken to stand still, and seconds after which it is given up."""
+"""Looks in a row at which nothing runs before all is taken to stand still, and seconds after which
+it is given up."""
 _IN_MEMORY = ("/run", "/run/lock", "/dev/shm")
 BADGE = 28
-"""CAP_LEASE: what judges have it and no other program does. The kernel lets nobody look into a process that may do more than oneself."""
+"""CAP_LEASE: what judges have it and no other program does. The kernel lets nobody look into a
+process that may do more than oneself."""
 _SHUT = ("bin", "boot", "etc", "lib", "lib32", "lib64", "libx32", "sbin", "usr")
 """Folders of `/` that are shut with it when a machine is sealed; the others stay writable."""
 _READ_ONLY, _BIND, _REMOUNT = 1, 4096, 32
@@ -193,7 +199,8 @@ class BoxInit:
         environment: "dict[str, str]",
         judges: bool = False,
     ) -> int:
-        """A process in a session of its own, with the rights of a user of the container and no more; one that judges has the badge."""
+        """A process in a session of its own, with the rights of a user of the container and no
+        more; one that judges has the badge."""
         account = pwd.getpwnam(user)
         home = account.pw_dir if Path(account.pw_dir).is_dir() else "/"
         clean = {
@@ -366,7 +373,8 @@ class BoxInit:
         return {"outcome": "done"}, b""
 
     def _do_still(self, _: Message, __: bytes) -> "tuple[Message, bytes]":
-        """Whether nothing runs but this one and its shell, and the file systems in memory are empty: then files are all there is."""
+        """Whether nothing runs but this one and its shell, and the file systems in memory are
+        empty: then files are all there is."""
         own = {os.getpid(), self._shell.pid if self._shell else 0}
         runs = any(pid not in own for pid, *_ in _list_processes())
         kept = {path.name for folder in _IN_MEMORY for path in Path(folder).iterdir()} - {"lock"}
@@ -398,7 +406,8 @@ class BoxInit:
         }, b""
 
     def _do_seal(self, request: Message, content: bytes) -> "tuple[Message, bytes]":
-        """Programs, libraries and settings can no longer be written to, by anybody in here; what a machine works on can."""
+        """Programs, libraries and settings can no longer be written to, by anybody in here; what a
+        machine works on can."""
         for folder in self._do_works(request, content)[0]["works"]:
             _mount(folder, folder, _BIND)
         line = next(
@@ -411,7 +420,8 @@ class BoxInit:
         return {"outcome": "done"}, b""
 
     def _do_hold(self, _: Message, __: bytes) -> "tuple[Message, bytes]":
-        """Stop every process but this one. Who sends SIGCONT is stopped with the others, but what it sent last may wake some of them: they
+        """Stop every process but this one. Who sends SIGCONT is stopped with the others, but what
+        it sent last may wake some of them: they
         are stopped again until all stand still."""
         looks, until = 0, time.monotonic() + _PATIENCE
         while looks < _LOOKS:
@@ -471,7 +481,8 @@ class BoxInit:
         return True
 
     def _clear(self, pid: int, itself: bool = False) -> None:
-        """Kill what a process has started, in its session or below it; `itself` too, if that is said."""
+        """Kill what a process has started, in its session or below it; `itself` too, if that is
+        said."""
         for _ in range(3):
             found = list(_list_processes())
             below = {pid}
@@ -494,7 +505,8 @@ class BoxInit:
         return pid in self._ended
 
     def _reap(self) -> None:
-        """As the first process this one is heir of every orphan. Whose end is not asked for is forgotten."""
+        """As the first process this one is heir of every orphan. Whose end is not asked for is
+        forgotten."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._child, 4096)
         with contextlib.suppress(ChildProcessError):
@@ -564,7 +576,8 @@ def _take(pipe: int, output: Output) -> bool:
 
 
 def _drain(pipe: int, output: Output) -> None:
-    """What the command printed is all in the pipe by now; who prints on without end is not waited for."""
+    """What the command printed is all in the pipe by now; who prints on without end is not waited
+    for."""
     for _ in range(64):
         before = output.total
         if not _take(pipe, output) or output.total == before:
@@ -580,7 +593,8 @@ def _become(account: pwd.struct_passwd) -> None:
 
 
 def _take_badge() -> None:
-    """From all that this process will run; where the kernel or the container has no such right, nobody has it."""
+    """From all that this process will run; where the kernel or the container has no such right,
+    nobody has it."""
     ctypes.CDLL(None).prctl(24, BADGE, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
@@ -608,7 +622,8 @@ def _ignore(number: int, frame: object) -> None:
 
 
 def hide() -> None:
-    """Nobody in the container looks into this process or traces it, whatever user they are, and it has the name of a first process."""
+    """Nobody in the container looks into this process or traces it, whatever user they are, and it
+    has the name of a first process."""
     fields = Path("/proc/self/stat").read_bytes().rpartition(b")")[2].split()
     start, end = (
         int(fields[45]),

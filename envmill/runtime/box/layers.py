@@ -1,6 +1,8 @@
-"""Layers: what a box wrote over its image, copied so that other boxes can begin with it, or told as a list.
+"""Layers: what a box wrote over its image, copied so that other boxes can begin with it, or told as
+a list.
 
-The kernel keeps a removed file as a device 0:0 of its name, and a folder that hides the one below by an attribute.
+The kernel keeps a removed file as a device 0:0 of its name, and a folder that hides the one below
+by an attribute.
 """
 
 import errno
@@ -19,7 +21,8 @@ _DEEPEST = 200
 
 
 def copy_layer(source: Path, target: Path, without: Collection[str] = ()) -> int:
-    """Copy a layer whole, with owners, times and what stands for removed files; the bytes copied. Of folders that are to be left out
+    """Copy a layer whole, with owners, times and what stands for removed files; the bytes copied.
+    Of folders that are to be left out
     only the folder itself is copied, and nothing of what stands in such a folder's place."""
     links: dict[tuple[int, int], Path] = {}
     return _copy_folder(source, target, links, without)
@@ -39,7 +42,8 @@ class OverlaidPath(NamedTuple):
 
 
 def list_entries(layer: Path) -> Iterator[OverlaidPath]:
-    """Each path in the layer; a folder is there when it is new or was changed, or something in it was."""
+    """Each path in the layer; a folder is there when it is new or was changed, or something in it
+    was."""
     folder = os.open(layer, _FOLDER)
     try:
         yield from _walk(folder, "", _DEEPEST)
@@ -53,7 +57,8 @@ def list_changes(layer: Path) -> Iterator[tuple[str, str]]:
 
 
 def _walk(folder: int, inside: str, left: int) -> Iterator[OverlaidPath]:
-    """By open folders, not by names: whoever works in there meanwhile could lead a name anywhere."""
+    """By open folders, not by names: whoever works in there meanwhile could lead a name
+    anywhere."""
     if not left:
         raise OSError(f"its folders are more than {_DEEPEST} deep")
     with os.scandir(folder) as entries:
@@ -142,7 +147,8 @@ def _copy_file(
 
 
 def _copy_content(source: Path, target: Path, seen: os.stat_result) -> None:
-    """Only what was written: a file may be a hole of any length. One that takes as much room as it is long has none, and is sent whole."""
+    """Only what was written: a file may be a hole of any length. One that takes as much room as it
+    is long has none, and is sent whole."""
     with source.open("rb") as given, target.open("xb") as taken:
         if seen.st_blocks * 512 >= seen.st_size:
             while os.sendfile(taken.fileno(), given.fileno(), None, 1 << 30):

@@ -1,7 +1,9 @@
-"""The inside of a box, as its first process arranges it: namespaces of its own, an overlay as its root, few devices, fewer rights.
+"""The inside of a box, as its first process arranges it: namespaces of its own, an overlay as its
+root, few devices, fewer rights.
 
 nursery ──clone──► first process ──waits for its users' map──► proc, dev, loopback, pivot_root ──► keeper
-                                                  each program it starts: groups, rights, filter, then exec
+                                                  each program it starts: groups, rights, filter,
+                                                  then exec
 """
 
 import ctypes
@@ -29,7 +31,8 @@ _BIND, _RECURSIVE, _PRIVATE, _DETACH = 0x1000, 0x4000, 0x40000, 2
 _NO_SUID, _NO_DEVICES, _NO_EXEC = 2, 4, 8
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _KEPT = (0, 1, 3, 4, 5, 6, 7, 8, 10, 18, 29, 31)
-"""Capabilities a container's root has usually, within its own namespaces, without raw sockets and making of devices."""
+"""Capabilities a container's root has usually, within its own namespaces, without raw sockets and
+making of devices."""
 _CAPABILITIES = 0x20080522
 _HOLDING = ctypes.PyDLL(None, use_errno=True)
 _OPEN_FILES = 4096
@@ -49,7 +52,8 @@ def map_users(pid: int, inside: int, count: int) -> None:
 
 
 def inhabit(wire: int, doors: Sequence[int], user: str, wide: bool, processes: int) -> None:
-    """Arrange the box, whose root is the folder `root` here, and keep it until its driver is gone. Does not return."""
+    """Arrange the box, whose root is the folder `root` here, and keep it until its driver is gone.
+    Does not return."""
     if wide:
         os.setgroups([])
     os.setresgid(0, 0, 0)

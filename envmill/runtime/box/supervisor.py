@@ -1,4 +1,5 @@
-"""The process that makes boxes and buries them: a child of the driver, in a mount namespace of its own, so that nothing outlives it.
+"""The process that makes boxes and buries them: a child of the driver, in a mount namespace of its
+own, so that nothing outlives it.
 
     driver ──up, down, snapshot, forget──► nursery ──clone──► the first process of a box
                                              ├─ overlays and scratch folders, seen from in here only
@@ -181,7 +182,8 @@ class BoxSupervisor:
         self._dying.append(crib)
 
     def do_down(self, request: Message) -> Message:
-        """Its first process is killed, and with it all others; it is buried once that is answered."""
+        """Its first process is killed, and with it all others; it is buried once that is
+        answered."""
         if crib := self._cribs.pop(request["name"], None):
             self._end(crib)
         return {}
@@ -216,7 +218,8 @@ class BoxSupervisor:
             crib.group.remove()
 
     def do_snapshot(self, request: Message) -> Message:
-        """Copy what a box wrote, but for what lies in some folders. Its processes are held still meanwhile."""
+        """Copy what a box wrote, but for what lies in some folders. Its processes are held still
+        meanwhile."""
         upper = self._cribs[request["name"]].folder / "upper"
         return {
             "bytes": copy_layer(
@@ -243,7 +246,8 @@ class BoxSupervisor:
         return told if len(json.dumps(told)) < _TOLD else {"too_many": len(found)}
 
     def _describe_entry(self, entry: OverlaidPath) -> tuple[str, str, bool, bool, int, str, str]:
-        """Its path and kind, whether it hides what is below, whether it is marked, its time, rights and owners as they are inside, and
+        """Its path and kind, whether it hides what is below, whether it is marked, its time, rights
+        and owners as they are inside, and
         what else tells it from another."""
         seen, kind = entry.seen, find_kind(entry.seen)
         told = f"{seen.st_size} {seen.st_ctime_ns}" if kind == "file" else entry.target

@@ -1,10 +1,12 @@
-"""A database as an environment's state: what generated tools see of it, and what is read off it from outside.
+"""A database as an environment's state: what generated tools see of it, and what is read off it
+from outside.
 
     schema.sql + rows ─► Database ─► reset · changes · state · snapshot     (the session's side)
                              └─► Db ─► execute · query · commit · rollback  (the tools' side)
 
-Two backends stand behind it, and tests hold them to equal change sets: apsw's sessions where `adopt_sessions` named that
-package, the standard library's sqlite3 with triggers where nobody did, as in exports.
+Two backends stand behind it, and tests hold them to equal change sets: apsw's sessions where
+`adopt_sessions` named that package, the standard library's sqlite3 with triggers where nobody did,
+as in exports.
 """
 
 from envmill.runtime.db.database import Database

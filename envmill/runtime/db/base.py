@@ -15,7 +15,8 @@ SETUP = ("pragma foreign_keys = on", "pragma recursive_triggers = on", "pragma t
 
 
 LONGEST_VALUE = 16 * 2**20
-"""Bytes of one value, and of one row: SQLite's own bound is a gigabyte, which no reply could carry and no state should hold."""
+"""Bytes of one value, and of one row: SQLite's own bound is a gigabyte, which no reply could carry
+and no state should hold."""
 WRONG_BINDINGS = "the parameters given are not those the statement names"
 
 
@@ -29,7 +30,8 @@ class StatementResult(NamedTuple):
 
 
 class Backend(Protocol):
-    """One connection. For what a statement does wrong it raises DbError or BrokenConstraint, and nothing else."""
+    """One connection. For what a statement does wrong it raises DbError or BrokenConstraint, and
+    nothing else."""
 
     def run(self, sql: str, parameters: Parameters = ()) -> StatementResult:
         """Run exactly one statement."""
@@ -64,7 +66,8 @@ class Backend(Protocol):
     def deserialize(self, content: bytes) -> None:
         """Replace the whole database. No transaction may be open.
 
-        By way of a copy: a connection that was deserialized into would leave uncommitted rows out when it is serialized.
+        By way of a copy: a connection that was deserialized into would leave uncommitted rows out
+        when it is serialized.
         """
         ...
 

@@ -1,4 +1,5 @@
-"""A change set: what differs between the rows at the reset and the rows now, table by table and key by key."""
+"""A change set: what differs between the rows at the reset and the rows now, table by table and key
+by key."""
 
 import base64
 import json
@@ -32,7 +33,8 @@ class RowChange:
         }
 
     def rows(self) -> Iterator[dict[str, Json]]:
-        """As the rows in which any state's changes are told: op, path, before, after; of a changed row one for each column."""
+        """As the rows in which any state's changes are told: op, path, before, after; of a changed
+        row one for each column."""
         path = [self.table, render_key(list(self.key.values()))]
         if self.op == "insert":
             yield {"path": path, "op": "add", "before": None, "after": render_row(self.after)}
@@ -49,7 +51,8 @@ class RowChange:
 
 
 def render_key(values: Sequence[Any]) -> str:
-    """A key as a name: itself when it is one text or number, a JSON list when it is of several columns."""
+    """A key as a name: itself when it is one text or number, a JSON list when it is of several
+    columns."""
     if len(values) == 1 and isinstance(values[0], str | int):
         return str(values[0])
     return json.dumps(

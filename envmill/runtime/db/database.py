@@ -3,8 +3,8 @@
     Database(schema) ─► load(rows) ─► reset ─► [ Db: execute, query ] ─► changes · state · snapshot
                                         ▲                                        │
                                         └────────────────────────────────────────┘
-One transaction stays open from a reset to the next and is never committed: a reset rolls it back, whatever its size. A call
-is a savepoint in it.
+One transaction stays open from a reset to the next and is never committed: a reset rolls it back,
+whatever its size. A call is a savepoint in it.
 """
 
 import base64
@@ -30,13 +30,15 @@ _COUNTER = "temp.envmill_counter"
 _SHAPE = tuple(
     f"{question} {MINE}"
     for question in (
-        # Each session leaves a row in this table, which its rollback removes: a row that is still there was committed, with all others.
+        # Each session leaves a row in this table, which its rollback removes: a row that is still
+        # there was committed, with all others.
         f"select count(*) from {_COUNTER}",
         "pragma database_list", "pragma main.schema_version", "pragma temp.schema_version",
         "pragma foreign_keys", "pragma recursive_triggers",
     )
 )  # fmt: skip
-"""What a connection is asked before it serves another session. No statement of a tool can change the answers."""
+"""What a connection is asked before it serves another session. No statement of a tool can change
+the answers."""
 
 
 def pick_backend() -> MakeBackend:
@@ -93,7 +95,8 @@ class Database:
             self._begin()
 
     def reset(self) -> None:
-        """Back to the loaded rows: rolled back, or put back whole after a restore and where the connection was not left as it was."""
+        """Back to the loaded rows: rolled back, or put back whole after a restore and where the
+        connection was not left as it was."""
         with self._guard.trust():
             if not (self._leave_transaction() and self._at_base):
                 self._replace(self._base)
@@ -126,7 +129,8 @@ class Database:
             return self._backend.changes()
 
     def drain_touched(self) -> dict[str, list[str]]:
-        """Tables that tools' statements read and wrote since this was last asked, triggers and cascades included."""
+        """Tables that tools' statements read and wrote since this was last asked, triggers and
+        cascades included."""
         touched = self._guard.drain_touched()
         return {
             name: sorted(
@@ -188,9 +192,13 @@ class Database:
         return [self._ask(pragma) for pragma in _SHAPE]
 
     def _set_counts(self, inserted: int, changed: int) -> None:
-        """Make last_insert_rowid() and changes() answer these: a rollback leaves both as the last session had them."""
+        """Make last_insert_rowid() and changes() answer these: a rollback leaves both as the last
+        session had them."""
         if changed:
-            numbers = "with recursive n(id) as (select 1 union all select id + 1 from n where id < ?) select id from n"
+            numbers = (
+                "with recursive n(id) as (select 1 union all select id + 1 from n where id < ?) "
+                "select id from n"
+            )
             self._backend.run(f"insert or ignore into {_COUNTER} {numbers} {MINE}", (changed,))
         self._backend.run(f"insert or replace into {_COUNTER} values (?) {MINE}", (inserted,))
         if changed:
@@ -202,7 +210,8 @@ class Database:
             self._backend.run(f"delete from {_COUNTER} where false {MINE}")
 
     def _leave_transaction(self) -> bool:
-        """Whether it could be rolled back. A connection that is not as it was when the transaction began is exchanged for a new one."""
+        """Whether it could be rolled back. A connection that is not as it was when the transaction
+        began is exchanged for a new one."""
         self.in_call = False
         if open := self._backend.in_transaction():
             self._backend.run(_ROLLBACK)
@@ -287,7 +296,8 @@ class Database:
 
 
 def _render_key_guard(table: StoredTable) -> str:
-    """SQLite lets a key be NULL where the table does not forbid it, and such a row cannot be told from another."""
+    """SQLite lets a key be NULL where the table does not forbid it, and such a row cannot be told
+    from another."""
     if table.counted:
         return ""
     missing = " or ".join(f"NEW.{quote(column)} is null" for column in table.key)

@@ -21,7 +21,8 @@ class Db:
     def query(self, sql: str, parameters: Parameters = ()) -> list[dict[str, Any]]:
         """Rows of a statement, each as column → value."""
         columns, rows, _ = self._database.run(sql, parameters)
-        # Each row has a value for each column: to have that checked takes as long as to make the row.
+        # Each row has a value for each column: to have that checked takes as long as to make the
+        # row.
         named = [dict(zip(columns, row)) for row in rows]  # noqa: B905
         if len(named[0] if named else set(columns)) < len(columns):
             raise DbError(

@@ -1,4 +1,5 @@
-"""What statements of generated code may do, asked of SQLite's own parser, and how long they may run."""
+"""What statements of generated code may do, asked of SQLite's own parser, and how long they may
+run."""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,23 +47,27 @@ _HARMLESS = ("table_info", "table_xinfo")
 """They only tell columns, and sessions ask for the second in the middle of a tool's statement."""
 
 MINE = "/* envmill */"
-"""Ends every statement of ours: what was allowed to us stays prepared, and must not be found again by another's text."""
+"""Ends every statement of ours: what was allowed to us stays prepared, and must not be found again
+by another's text."""
 
 TICK = 10_000
 """SQLite steps between two looks at the budget: costs nothing that can be measured."""
 BUDGET = 50_000_000
-"""SQLite steps of one statement: about two seconds. Counted, not timed, so that the same statement ends the same way everywhere."""
+"""SQLite steps of one statement: about two seconds. Counted, not timed, so that the same statement
+ends the same way everywhere."""
 
 
 _WRITES = frozenset((_INSERT, _DELETE, _UPDATE))
 OURS = "envmill_"
-"""Begins the name of every trigger and table of ours, and of nothing else: what such a trigger does is not noted as the tool's."""
+"""Begins the name of every trigger and table of ours, and of nothing else: what such a trigger does
+is not noted as the tool's."""
 _REMEMBERED = 4096
 """Statements: SQLite asks once while one stays prepared, so what it touches is kept by its text."""
 
 
 class Trust:
-    """The time in which statements are our own; it nests. Not made by `contextmanager`, which takes as long as a statement does."""
+    """The time in which statements are our own; it nests. Not made by `contextmanager`, which takes
+    as long as a statement does."""
 
     __slots__ = ("_guard",)
 
@@ -95,7 +100,8 @@ class DatabaseGuard:
         self._noted = self._rest
 
     def start(self, sql: str = "") -> None:
-        """A tool's new statement: its whole budget, nothing refused yet, and no trust, whatever a deadline may have cut short."""
+        """A tool's new statement: its whole budget, nothing refused yet, and no trust, whatever a
+        deadline may have cut short."""
         self._left, self.refused, self.trusted = self._budget, "", 0
         known = self._known.get(sql)
         if known is None:
@@ -171,7 +177,10 @@ class DatabaseGuard:
         """SQLite's progress handler: true ends the statement."""
         self._left -= TICK
         if self._left <= 0 and not self.trusted:
-            self.refused = f"the statement took more than {self._budget:,} steps; give it an index or a narrower condition"
+            self.refused = (
+                f"the statement took more than {self._budget:,} steps; give it an index or a "
+                "narrower condition"
+            )
             return True
         return False
 
@@ -218,6 +227,7 @@ def _render(name: str, value: object) -> object:
     if value is None or isinstance(value, (str, bytes, int, float)):
         return value
     raise ValueError(
-        f"parameter {name} is of type {type(value).__name__}; SQLite stores None, int, float, str and bytes "
+        f"parameter {name} is of type {type(value).__name__}; SQLite stores None, int, float, str "
+        "and bytes "
         "(write lists and dicts as JSON text)"
     )

@@ -32,7 +32,8 @@ _adopted: list[Any] = []
 
 
 def adopt_sessions(name: str) -> None:
-    """Use a package that has SQLite's sessions: apsw. This folder depends on none, so its user names it."""
+    """Use a package that has SQLite's sessions: apsw. This folder depends on none, so its user
+    names it."""
     _adopted[:] = [_equip(importlib.import_module(name))]
 
 
@@ -41,7 +42,8 @@ def is_adopted() -> bool:
 
 
 def _equip(apsw: Any) -> Any:
-    """The package, with a VFS whose clock is virtual. Nothing is ever opened through it but memory."""
+    """The package, with a VFS whose clock is virtual. Nothing is ever opened through it but
+    memory."""
 
     def read_milliseconds(self: Any) -> int:  # noqa: ARG001
         return clock.julian_milliseconds()
@@ -94,7 +96,8 @@ class ApswConnection:
         try:
             rows = self._cursor.execute(sql, parameters).fetchall()
         except BaseException as error:
-            # A deadline may strike while rows are still to come: with the cursor goes what it began.
+            # A deadline may strike while rows are still to come: with the cursor goes what it
+            # began.
             self._cursor.close(True)
             self._cursor = self._connection.cursor()
             if isinstance(error, self._faults):
@@ -148,7 +151,8 @@ class ApswConnection:
         self._connection.close()
 
     def _run_cautiously(self, sql: str, parameters: Parameters) -> StatementResult:
-        """apsw runs one statement after the other; the second shows only when the first has run, which is then undone."""
+        """apsw runs one statement after the other; the second shows only when the first has run,
+        which is then undone."""
         with self._guard.trust():
             self._connection.execute("savepoint envmill_single")
         try:
@@ -181,7 +185,8 @@ class ApswConnection:
         return self._connection.changes() if self._connection.total_changes() != before else 0
 
     def _describe(self, cursor: Any, sql: str, parameters: Any) -> bool:  # noqa: ARG002
-        """Told each statement before it runs, by its own text: what is noted under a text is a single statement."""
+        """Told each statement before it runs, by its own text: what is noted under a text is a
+        single statement."""
         if len(self._described) >= _MOST_DESCRIBED:
             self._described.clear()
         self._description = (

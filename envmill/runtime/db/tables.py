@@ -1,4 +1,5 @@
-"""Tables of an opened schema: their columns, their keys, and what of SQLite's freedom is refused because rows could not be told apart."""
+"""Tables of an opened schema: their columns, their keys, and what of SQLite's freedom is refused
+because rows could not be told apart."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -58,7 +59,10 @@ def quote(name: str) -> str:
 
 def render_trigger(name: str, when: str, table: StoredTable, condition: str, action: str) -> str:
     """A trigger of ours."""
-    return f"create temp trigger {quote(name)} {when} on main.{quote(table.name)} {condition} begin select {action}; end;\n"
+    return (
+        f"create temp trigger {quote(name)} {when} on main.{quote(table.name)} {condition} begin "
+        f"select {action}; end;\n"
+    )
 
 
 def _check_declaration(name: str, sql: str) -> None:
@@ -69,7 +73,8 @@ def _check_declaration(name: str, sql: str) -> None:
 
 
 def _check_view(name: str, ask: Callable[[str], Rows]) -> None:
-    """SQLite looks at what a view reads only when somebody asks it: every call that does would fail."""
+    """SQLite looks at what a view reads only when somebody asks it: every call that does would
+    fail."""
     try:
         ask(f"explain select 1 from {quote(name)}")
     except DbError as error:
@@ -118,7 +123,8 @@ def _check_key_collation(tables: Iterable[StoredTable], ask: Callable[[str], Row
         ):
             if collation != "BINARY":
                 raise SchemaFault(
-                    f"{table.name}.{column} is a key with the collation {collation}, so that two spellings are one row: leave COLLATE out."
+                    f"{table.name}.{column} is a key with the collation {collation}, so that two "
+                    "spellings are one row: leave COLLATE out."
                 )
 
 

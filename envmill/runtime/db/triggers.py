@@ -1,9 +1,10 @@
-"""The standard library's backend: temporary triggers remember each row as it was when it was first touched.
+"""The standard library's backend: temporary triggers remember each row as it was when it was first
+touched.
 
     before update, delete ─► key, row        after insert, update of a key ─► key, nothing
 
-What was remembered first counts: held against the rows of now it is the change set, whatever happened between. A note of a
-statement that was undone differs in nothing.
+What was remembered first counts: held against the rows of now it is the change set, whatever
+happened between. A note of a statement that was undone differs in nothing.
 """
 
 import json

@@ -1,5 +1,6 @@
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""What the frames of one request may cost the driver, which has no control group: their bytes, and the objects that decoding makes of them.
+"""What the frames of one request may cost the driver, which has no control group: their bytes, and
+the objects that decoding makes of them.
 
 frame ──count brackets and commas──► within what is left? ──► decode
 """
@@ -13,22 +14,26 @@ from envmill.runtime.canonical import MAX_DEPTH
 from envmill.runtime.jail.wire import LIMIT, BadFrame
 
 DEEPEST = MAX_DEPTH + 16
-"""Levels of a state or an observation. A session takes 64; a snapshot in an observation has a dozen around it."""
+"""Levels of a state or an observation. A session takes 64; a snapshot in an observation has a dozen
+around it."""
 MOST_PIECES = 4 * 1024 * 1024
 """Pieces of one frame or state. A state of 100,000 rows of eight fields has 1.2 million."""
 MOST_BYTES = 4 * LIMIT
-"""Bytes of all frames of a request: what is more than one frame may hold is refused in the end, and a plan may be played twice."""
+"""Bytes of all frames of a request: what is more than one frame may hold is refused in the end, and
+a plan may be played twice."""
 _OBJECT = 4
 """An object takes as much memory as four arrays or texts."""
 _PIECE = 64
 """Bytes of memory for a piece, about."""
 SMALL = 2 * DEEPEST
-"""Bytes of a frame in which nothing can be nested too deep: it is not counted, since a request has as many as it has steps, at most."""
+"""Bytes of a frame in which nothing can be nested too deep: it is not counted, since a request has
+as many as it has steps, at most."""
 _LIGHT = 1024
 """Bytes of a frame whose pieces are not counted: thousands of them cost less than one state."""
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _RUN = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"?){1,8192}+|[^"]++', re.DOTALL)
-"""Some thousand strings and what lies between them: to take out millions at once takes a gigabyte."""
+"""Some thousand strings and what lies between them: to take out millions at once takes a
+gigabyte."""
 
 
 class FrameBudget:
@@ -39,7 +44,8 @@ class FrameBudget:
         self.brackets = 0
         """Of the last frame that was counted; those in texts count, too."""
         self.cost = 0
-        """Bytes of memory, about, for all that was heard since this process began. Light frames are left out."""
+        """Bytes of memory, about, for all that was heard since this process began. Light frames are
+        left out."""
 
     def renew(self) -> None:
         """Another request begins."""
@@ -71,7 +77,8 @@ def count_pieces(payload: bytes) -> int:
     pieces = _count(payload)
     if pieces <= MOST_PIECES:
         return pieces
-    # Texts may hold as many brackets and commas as they like: a whole state is one. They are left out where it matters.
+    # Texts may hold as many brackets and commas as they like: a whole state is one. They are left
+    # out where it matters.
     if payload.count(b'"') > 4 * MOST_PIECES or (pieces := _count_outside(payload)) > MOST_PIECES:
         raise BadFrame(f"more than {MOST_PIECES} pieces of JSON")
     return pieces

@@ -1,4 +1,5 @@
-"""The names of system calls, so that a denied one can be told by its name. A number among the names is the next name's number."""
+"""The names of system calls, so that a denied one can be told by its name. A number among the names
+is the next name's number."""
 
 _TABLES = {
     "x86_64": """

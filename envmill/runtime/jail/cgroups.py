@@ -1,6 +1,8 @@
-"""Control groups: a bound on the memory and the number of processes of a whole driver's tree, where the machine lets us make one.
+"""Control groups: a bound on the memory and the number of processes of a whole driver's tree, where
+the machine lets us make one.
 
-The driver itself stays outside: when the tree is out of memory the kernel ends the largest session, and the driver answers for it.
+The driver itself stays outside: when the tree is out of memory the kernel ends the largest session,
+and the driver answers for it.
 """
 
 import contextlib
@@ -23,7 +25,8 @@ _LIMITS = {"memory": ("memory.limit_in_bytes", "memory.max"), "pids": ("pids.max
 
 
 def enclose(pid: int, memory: int = 0) -> None:
-    """Put a process, and all it will fork, into groups named after this one. OSError when either controller is not ours."""
+    """Put a process, and all it will fork, into groups named after this one. OSError when either
+    controller is not ours."""
     sweep()
     values = {"memory": memory or max(LEAST_MEMORY, _machine_memory() // 2), "pids": PROCESSES}
     made: list[Path] = []

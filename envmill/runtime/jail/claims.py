@@ -1,5 +1,6 @@
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
-"""What a session says is a claim, and may be forged: its form and its amounts are checked here, before anybody reads it."""
+"""What a session says is a claim, and may be forged: its form and its amounts are checked here,
+before anybody reads it."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +31,8 @@ _CONTENT = {"text": ("text", str), "json": ("value", object)}
 
 
 def check(claims: Any, reading: StateReading) -> list[Message]:
-    """The observations of a frame in full, or BadFrame when one has not the form of one. What is not said is as in EMPTY."""
+    """The observations of a frame in full, or BadFrame when one has not the form of one. What is
+    not said is as in EMPTY."""
     if type(claims) is not list:
         raise BadFrame("observations that are no list")
     observations: list[Message] = []
@@ -40,7 +42,8 @@ def check(claims: Any, reading: StateReading) -> list[Message]:
             observations.append(observation)
             if not claim:
                 continue
-            # Spelled out, without a call where it can be helped: a batch has hundreds, and a call takes a microsecond or two in all.
+            # Spelled out, without a call where it can be helped: a batch has hundreds, and a call
+            # takes a microsecond or two in all.
             size = len(claim)
             known = size == 1 or (size == 2 and "state_hash" in claim)
             if (

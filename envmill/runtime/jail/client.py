@@ -1,8 +1,10 @@
-"""An exported environment from outside: starts the jail that lies beside it, and asks. This one file stands alone.
+"""An exported environment from outside: starts the jail that lies beside it, and asks. This one
+file stands alone.
 
     Environment(folder) ──session()──► Session ── frames ──► driver ──► zygote ──► templates ──► sessions
 
-Whoever uses an export copies or imports this file; the generated program never runs in the process that does.
+Whoever uses an export copies or imports this file; the generated program never runs in the process
+that does.
 """
 
 import json
@@ -27,7 +29,8 @@ _BESIDE = ("notifications", "delay", "uses")
 
 
 class JailError(Exception):
-    """The jail itself failed or refused: nothing is known about the program, and nothing may be concluded about an agent."""
+    """The jail itself failed or refused: nothing is known about the program, and nothing may be
+    concluded about an agent."""
 
 
 class Jail:
@@ -78,7 +81,8 @@ class Jail:
         """Kill the driver; every process below dies with it."""
         self._end.close()
         try:
-            # Left alone it puts away what it made on this machine; in the middle of a plan it does not hear that we are gone.
+            # Left alone it puts away what it made on this machine; in the middle of a plan it does
+            # not hear that we are gone.
             self._process.wait(_LEAVE)
         except subprocess.TimeoutExpired:
             self._process.kill()
@@ -167,7 +171,8 @@ class Environment:
 
 
 class Session:
-    """The native interface. It raises JailError when the jail breaks, and nothing for what a program or an agent does."""
+    """The native interface. It raises JailError when the jail breaks, and nothing for what a
+    program or an agent does."""
 
     def __init__(self, jail: Jail, program: Message, number: int) -> None:
         self._jail = jail
@@ -187,7 +192,8 @@ class Session:
         )
 
     def call(self, name: str, arguments: Message, actor: str = "agent") -> Message:
-        """`ok` with `parts`, or not, with an `error` of `code` and `message`; the `outcome` says whose fault it is."""
+        """`ok` with `parts`, or not, with an `error` of `code` and `message`; the `outcome` says
+        whose fault it is."""
         return self._play({"op": "call", "name": name, "arguments": arguments, "actor": actor})
 
     def advance(self, seconds: float) -> Message:
@@ -252,7 +258,8 @@ def _launch(
     }
     # Each saves every fork pages of its own: functions of libraries found beforehand, and zones without all that Python was built with.
     environment |= {"LD_BIND_NOW": "1", "PYTHONTZPATH": ":".join(zoneinfo.TZPATH)}
-    # The kernel signals the death of the parent thread: only the main thread lives as long as the process.
+    # The kernel signals the death of the parent thread: only the main thread lives as long as the
+    # process.
     guard = threading.current_thread() is threading.main_thread()
     config: Message = {
         "parent": os.getpid(),
@@ -277,7 +284,8 @@ def _launch(
 
 
 def _parse_state(text: str) -> Any:
-    # A program's own process says it: what is checked on the way may still be too deep for this stack.
+    # A program's own process says it: what is checked on the way may still be too deep for this
+    # stack.
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,6 +1,8 @@
-"""The soft deadline of a step: an alarm that interrupts what runs too long, and costs quick steps no system call.
+"""The soft deadline of a step: an alarm that interrupts what runs too long, and costs quick steps
+no system call.
 
-One alarm stays pending across steps. When it rings early for the step that runs by then, it is set again for the rest.
+One alarm stays pending across steps. When it rings early for the step that runs by then, it is set
+again for the rest.
 """
 
 import signal
@@ -13,7 +15,8 @@ _setitimer = signal.setitimer
 
 
 class TimeUp(BaseException):
-    """The soft deadline passed. No Exception, so that a tool's `except Exception` does not swallow it."""
+    """The soft deadline passed. No Exception, so that a tool's `except Exception` does not swallow
+    it."""
 
 
 class Deadline:
@@ -23,7 +26,8 @@ class Deadline:
         self._due = 0.0
         """When the running step is over its time; 0 between steps."""
         self._rings = -1.0
-        """When the pending alarm rings; 0 when none is pending; below while nobody listens, and none may be set."""
+        """When the pending alarm rings; 0 when none is pending; below while nobody listens, and
+        none may be set."""
 
     def install(self) -> None:
         """Take SIGALRM; until then no step is interrupted."""

@@ -1,4 +1,5 @@
-"""The vigil: one alarm of the driver's that ends a wait which lasts too long, and costs an answer in time no system call.
+"""The vigil: one alarm of the driver's that ends a wait which lasts too long, and costs an answer
+in time no system call.
 
 It rings four times a second while somebody waits, and is silent while nobody does.
 """
@@ -20,7 +21,8 @@ _followed: list[int] = []
 
 
 def follow(parent: int) -> None:
-    """End with the parent, also in the middle of a plan, and where the kernel does not say that it died."""
+    """End with the parent, also in the middle of a plan, and where the kernel does not say that it
+    died."""
     _followed[:] = [parent]
 
 
@@ -63,7 +65,8 @@ class DeadlineTimer:
         if self.on_ring:
             self.on_ring()
         if not self._due:
-            # A read elsewhere has a time-out of the socket's, which a signal would start anew each time.
+            # A read elsewhere has a time-out of the socket's, which a signal would start anew each
+            # time.
             self.stop()
         elif _monotonic() > self._due:
             self._due = 0.0

@@ -1,9 +1,11 @@
-"""Which system calls a session was denied: the same filter, except that a watcher beside the session notes a call before it denies it.
+"""Which system calls a session was denied: the same filter, except that a watcher beside the
+session notes a call before it denies it.
 
     session ──denied call──► kernel ──► watcher: notes the number, answers EPERM ──► session goes on
 
-The watcher is a copy of the session from before the program ran, which shares its descriptors and one page of memory, nothing else.
-It only ever denies. It costs a process per session, so it is for finding out, not for production.
+The watcher is a copy of the session from before the program ran, which shares its descriptors and
+one page of memory, nothing else. It only ever denies. It costs a process per session, so it is for
+finding out, not for production.
 """
 
 import ctypes

@@ -2,9 +2,10 @@
 
     flow process ◄── frames ──► driver ──► zygote ──► templates ──► sessions
 
-One request is one subject's whole plan, or one step of an open session. Requests are served one after the other: on one core
-plans side by side would only take each other's time, and a deadline on the wall clock would blame the wrong one.
-It ends, and everything below it, when the flow process does.
+One request is one subject's whole plan, or one step of an open session. Requests are served one
+after the other: on one core plans side by side would only take each other's time, and a deadline on
+the wall clock would blame the wrong one. It ends, and everything below it, when the flow process
+does.
 """
 
 import contextlib
@@ -44,7 +45,8 @@ from envmill.runtime.program import SCHEMA
 BUDGET = 60.0
 """Seconds for a whole plan, at most."""
 MEMORY = 3 << 30
-"""Bytes of address space of the driver: all that the largest plan comes to, as frames, as objects and on its way out, fits three times."""
+"""Bytes of address space of the driver: all that the largest plan comes to, as frames, as objects
+and on its way out, fits three times."""
 PROGRAMS = 512
 """Programs remembered by their hash, so that their text travels once."""
 REFUSAL = (
@@ -72,7 +74,8 @@ class Driver:
         }  # fmt: skip
 
     def answer(self, request: Message) -> Message:
-        """The reply to one request; a broken sandbox is an error of its own, never an observation."""
+        """The reply to one request; a broken sandbox is an error of its own, never an
+        observation."""
         ALLOWANCE.renew()
         try:
             reply: Message = {
@@ -197,7 +200,8 @@ def start_zygote(
 
 
 def _start_over(end: socket.socket, config: Message) -> None:
-    """Exec this program again. A driver that has served knows calls, programs and states that no session may find in its memory."""
+    """Exec this program again. A driver that has served knows calls, programs and states that no
+    session may find in its memory."""
     try:
         end.set_inheritable(True)
         os.execv(sys.executable, [*sys.orig_argv[:-2], str(end.fileno()), json.dumps(config)])
@@ -240,7 +244,8 @@ def run(host: socket.socket, config: Message) -> None:
 
 
 def _render(reply: Message) -> bytes:
-    """A reply's frame. What came in a frame of its own may together with others be too large for one."""
+    """A reply's frame. What came in a frame of its own may together with others be too large for
+    one."""
     try:
         return encode(reply)
     except (ValueError, TypeError, RecursionError, BadFrame):
@@ -260,7 +265,8 @@ def _raise_descriptors() -> None:
 
 
 def _limit_memory() -> None:
-    """The last bound on what a session may have this process hold. Sessions have tighter ones, and a control group."""
+    """The last bound on what a session may have this process hold. Sessions have tighter ones, and
+    a control group."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, hard))

@@ -1,4 +1,5 @@
-"""A SQLite file from elsewhere, read into JSON, in a jailed process only: a crafted file attacks its reader."""
+"""A SQLite file from elsewhere, read into JSON, in a jailed process only: a crafted file attacks
+its reader."""
 
 import base64
 import sqlite3
@@ -12,7 +13,8 @@ MAX_ROWS = 200_000
 
 
 def read_database(content: bytes) -> dict[str, Json]:
-    """Rows by table, sorted by their spelling, or ValueError. Views, triggers and virtual tables are not run."""
+    """Rows by table, sorted by their spelling, or ValueError. Views, triggers and virtual tables
+    are not run."""
     if not content:
         # An empty file is an empty database.
         return {}
@@ -49,7 +51,8 @@ def _refuse_damage(opened: sqlite3.Connection, size: int) -> None:
 
 def _read_tables(opened: sqlite3.Connection) -> dict[str, Json]:
     listed = opened.execute(
-        "select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\'"
+        "select name from pragma_table_list where schema = 'main' and type = 'table' and name not "
+        "like 'sqlite\\_%' escape '\\'"
     )
     tables: dict[str, Json] = {}
     left = MAX_ROWS
@@ -69,7 +72,8 @@ def _read_tables(opened: sqlite3.Connection) -> dict[str, Json]:
 
 
 def _unlog(content: bytes) -> bytes:
-    """A file in write-ahead mode cannot be opened in memory; without its log it is an ordinary one."""
+    """A file in write-ahead mode cannot be opened in memory; without its log it is an ordinary
+    one."""
     return content[:18] + b"\1\1" + content[20:] if content[18:20] == b"\2\2" else content
 
 

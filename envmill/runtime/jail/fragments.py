@@ -1,4 +1,5 @@
-"""A tool's reply spelled at once, where that is sure to say what making it plain and spelling it would: a third of a call's time.
+"""A tool's reply spelled at once, where that is sure to say what making it plain and spelling it
+would: a third of a call's time.
 
 value ──marshal──► only exact types? ──codec──► JSON ──► nothing that JSON would change without a word? ──► a fragment of the frame
 
@@ -22,7 +23,8 @@ _dumps, _find = marshal.dumps, _NOT_FINITE.search
 
 
 def make_fragment(value: Any) -> Any:
-    """The value for the codec to copy into a frame as it is; None when the long way has to be taken."""
+    """The value for the codec to copy into a frame as it is; None when the long way has to be
+    taken."""
     try:
         packed = _dumps(value, 2)
         # Refuses keys that are no text, halves of characters, and integers that some readers round.

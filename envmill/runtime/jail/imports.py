@@ -1,4 +1,5 @@
-"""What a program may import: the standard-library modules a zygote loads ahead, since a jailed process opens no file."""
+"""What a program may import: the standard-library modules a zygote loads ahead, since a jailed
+process opens no file."""
 
 import importlib
 import sys
@@ -30,7 +31,8 @@ _USUAL: tuple[str, ...] = (
     "encodings.raw_unicode_escape", "encodings.rot_13", "encodings.unicode_escape", "encodings.utf_16_be", "encodings.utf_16_le",
     "encodings.utf_32", "encodings.utf_8_sig",
 )  # fmt: skip
-"""What model-written programs from elsewhere use besides. Not `sqlite3`: its clock and chance would be the machine's."""
+"""What model-written programs from elsewhere use besides. Not `sqlite3`: its clock and chance would
+be the machine's."""
 
 
 SETTLED = frozenset((
@@ -72,7 +74,8 @@ def _walk(code: CodeType) -> Iterator[CodeType]:
 
 
 def _list_imported(code: CodeType) -> Iterator[str]:
-    """Modules in import statements, and those that are taken out of another one: `from json import codecs`."""
+    """Modules in import statements, and those that are taken out of another one: `from json import
+    codecs`."""
     imports = list(_find_names(code, _IMPORT))
     yield from (name for _, name in imports)
     for place, name in _find_names(code, _FROM) if imports else ():

@@ -1,6 +1,8 @@
-"""Whether a program left something behind in the interpreter: in modules it imports, in classes or settings of ours or of the library.
+"""Whether a program left something behind in the interpreter: in modules it imports, in classes or
+settings of ours or of the library.
 
-It finds accidents. A program that means harm can lie about itself, and nobody but its own next session would hear the lie.
+It finds accidents. A program that means harm can lie about itself, and nobody but its own next
+session would hear the lie.
 """
 
 import builtins
@@ -45,7 +47,8 @@ _limits: list[object] = []
 
 
 def remember(names: Collection[str] = ()) -> None:
-    """Note how things are, once, before any program is compiled. `names` are the modules that may be watched."""
+    """Note how things are, once, before any program is compiled. `names` are the modules that may
+    be watched."""
     _watched.clear()
     _note_all(_watched, builtins)
     for module in _OURS:

@@ -1,11 +1,14 @@
-"""Generated checks, judged: the life of a process of the judge zygote. One is forked for every check of a verdict and ends with it.
+"""Generated checks, judged: the life of a process of the judge zygote. One is forked for every
+check of a verdict and ends with it.
 
     reset (both states and the doings, as bytes) ──► check
 
-Each check gets copies of its own and must return a bool. One that raises, hangs, changes what it was given, or leaves the
-interpreter other than it was, is a failure: never a yes, never a no. Before it is imported, the code of the other checks is dropped.
+Each check gets copies of its own and must return a bool. One that raises, hangs, changes what it
+was given, or leaves the interpreter other than it was, is a failure: never a yes, never a no.
+Before it is imported, the code of the other checks is dropped.
 
-A check can find the objects of this module, by frames or by the garbage collector, and change them. That is worth as much to it as
+A check can find the objects of this module, by frames or by the garbage collector, and change them.
+That is worth as much to it as
 `return True`: nothing in its process decides about another check, and the process ends with its answer.
 """
 
@@ -31,17 +34,20 @@ from envmill.runtime.reply import fail
 from envmill.runtime.world import WORLD, parse_clock
 
 FUNCTION = "check"
-"""What a check's file defines: `check(initial, final) -> bool`, or with a third parameter for what was done and said."""
+"""What a check's file defines: `check(initial, final) -> bool`, or with a third parameter for what
+was done and said."""
 ROLLOUT = "rollout"
 """Name of that parameter."""
 LARGE = 2 * 1024 * 1024
-"""Characters of a state above which it travels packed: two of the largest would not fit into a frame."""
+"""Characters of a state above which it travels packed: two of the largest would not fit into a
+frame."""
 _readers: dict[str, Callable[[bytes], Json]] = {"json": json.loads}
 """Form of a state → its reader."""
 
 
 def adopt_reader(name: str) -> None:
-    """Read SQLite files with a module that is loaded in a judge zygote alone, before it is jailed."""
+    """Read SQLite files with a module that is loaded in a judge zygote alone, before it is
+    jailed."""
     _readers["sqlite"] = import_module(name).read_database
 
 
@@ -53,7 +59,8 @@ def pack_state(spelled: bytes, form: str = "json") -> Message:
 
 
 class _Given:
-    """A part of the ending, as bytes: each check reads a copy, whose bytes must be the same afterwards."""
+    """A part of the ending, as bytes: each check reads a copy, whose bytes must be the same
+    afterwards."""
 
     def __init__(self, sent: Message) -> None:
         spelled = (
@@ -144,7 +151,8 @@ class JudgeLoop(SessionLoop):
 
 
 def _asks_for_rollout(check: Callable[..., Any]) -> bool:
-    """Whether a third argument must be given, or may be by that name: another one with a default is the check's own."""
+    """Whether a third argument must be given, or may be by that name: another one with a default is
+    the check's own."""
     code = getattr(check, "__code__", None)
     if code is None or code.co_argcount < 3:
         return False
@@ -162,5 +170,6 @@ def prepare_judge(request: Message) -> Callable[[Channel], None]:
 
 
 def _pack(value: Json) -> bytes:
-    # Version 2 writes no back references, so equal bytes mean equal values. Ten times quicker than canonical JSON.
+    # Version 2 writes no back references, so equal bytes mean equal values. Ten times quicker than
+    # canonical JSON.
     return marshal.dumps(value, 2)

@@ -1,4 +1,5 @@
-"""The C library, for the system calls Python does not offer. Loaded once: each forked session needs it in a hurry."""
+"""The C library, for the system calls Python does not offer. Loaded once: each forked session needs
+it in a hurry."""
 
 import ctypes
 
@@ -15,7 +16,8 @@ def prctl(option: int, value: int, pointer: object = 0) -> None:
 def fork() -> int:
     """fork(2) for a process with one thread, without what the library has Python do in every child.
 
-    It seeds a generator that is seeded again, and makes new locks that nobody held: a quarter of the pages a session writes to.
+    It seeds a generator that is seeded again, and makes new locks that nobody held: a quarter of
+    the pages a session writes to.
     """
     return must("fork", _HOLDING.fork())
 

@@ -1,4 +1,5 @@
-"""Landlock without any rule: no file, no TCP, no abstract socket, no signal outside. Asked of the kernel, never of /sys."""
+"""Landlock without any rule: no file, no TCP, no abstract socket, no signal outside. Asked of the
+kernel, never of /sys."""
 
 import ctypes
 import os
@@ -23,7 +24,8 @@ def version() -> int:
 
 
 def install() -> None:
-    """Deny this process, and all it will ever fork, everything Landlock can deny here. Needs no_new_privs."""
+    """Deny this process, and all it will ever fork, everything Landlock can deny here. Needs
+    no_new_privs."""
     abi = version()
     if not abi:
         raise OSError("the kernel has no Landlock")

@@ -1,4 +1,5 @@
-"""The layers around generated code, as a table: who puts each on, whether the kernel alone upholds it, and what to do where it lacks.
+"""The layers around generated code, as a table: who puts each on, whether the kernel alone upholds
+it, and what to do where it lacks.
 
 driver: enclose ──► zygote: withdraw ──► template: enter ──► session: tighten ──► program
 """
@@ -14,21 +15,24 @@ from envmill.runtime.jail import cgroups, diagnosis, landlock, namespaces, secco
 from envmill.runtime.jail.kernel import prctl
 
 MEMORY = 768 * 1024 * 1024
-"""Address space of a session, the interpreter's own share included: the largest state, as objects, as bytes and on its way out."""
+"""Address space of a session, the interpreter's own share included: the largest state, as objects,
+as bytes and on its way out."""
 CPU_SECONDS = 300
 """Backstop behind the driver's deadlines, over a session's whole life."""
 DESCRIPTORS = 32
 DIAGNOSIS = "diagnosis"
 """Not a layer but a manner of one: seccomp denies the same calls, and says which."""
 _FIRST_UID = 0x7000_0000
-"""Above the ranges that systemd and container runtimes hand out; 64 for each number a process can have end where 31 bits do."""
+"""Above the ranges that systemd and container runtimes hand out; 64 for each number a process can
+have end where 31 bits do."""
 _NOBODY = 65534
 _PDEATHSIG, _DUMPABLE, _NO_NEW_PRIVS = 1, 4, 38
 
 
 @dataclass(frozen=True)
 class JailLayer:
-    """One layer: what each of four processes does for it, before it sees any generated code. OSError means not granted."""
+    """One layer: what each of four processes does for it, before it sees any generated code.
+    OSError means not granted."""
 
     mend: str
     """What to do where the machine does not grant it."""
@@ -41,7 +45,8 @@ class JailLayer:
     tighten: Callable[[], None] | None = None
     """A forked session, to itself, on top of what it inherits."""
     kernel: bool = False
-    """Whether it alone keeps a program from the machine. Without any such, generated code is refused."""
+    """Whether it alone keeps a program from the machine. Without any such, generated code is
+    refused."""
 
 
 def enclose(layers: Collection[str], zygote: int) -> None:
@@ -61,7 +66,8 @@ def withdraw(layers: Collection[str]) -> None:
 def enter(layers: Collection[str], slot: int) -> None:
     """Put on the layers a template lives under."""
     for name, layer in LAYERS.items():
-        # A filter that says nothing would come before one that speaks: a diagnosed session puts on its own.
+        # A filter that says nothing would come before one that speaks: a diagnosed session puts on
+        # its own.
         silent = name == "seccomp" and DIAGNOSIS in layers
         if name in layers and layer.enter and not silent:
             layer.enter(slot)
@@ -80,7 +86,8 @@ def tighten(layers: Collection[str]) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the parent dies. A change of user forgets this, and a parent already gone never signals."""
+    """Be killed when the parent dies. A change of user forgets this, and a parent already gone
+    never signals."""
     prctl(_PDEATHSIG, signal.SIGKILL)
     # A parent outside our pid namespace shows as 0.
     if os.getppid() not in (parent, 0):
@@ -88,7 +95,8 @@ def die_with_parent(parent: int) -> None:
 
 
 def probe() -> dict[str, bool]:
-    """Which layers this machine grants, tried one after the other in a child that is thrown away."""
+    """Which layers this machine grants, tried one after the other in a child that is thrown
+    away."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -120,7 +128,8 @@ def drop_user(slot: int) -> None:
     if os.geteuid() != 0:
         raise PermissionError("only root can become another user")
     os.setgroups([])
-    # 64 slots a driver, twice what it keeps: templates of one driver never meet under one id, nor do two drivers' of one machine.
+    # 64 slots a driver, twice what it keeps: templates of one driver never meet under one id, nor
+    # do two drivers' of one machine.
     wanted = _FIRST_UID + (os.getppid() * 64 + slot % 64) % 0x1000_0000
     try:
         _become(wanted)
@@ -167,7 +176,8 @@ def filter_session() -> None:
 LAYERS: dict[str, JailLayer] = {
     "cgroups": JailLayer("Let this user make control groups (memory, pids); in a container, mount them writable.", enclose=cgroups.enclose),
     "namespaces": JailLayer(
-        "Let this user make namespaces: sysctl user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns; "
+        "Let this user make namespaces: sysctl user.max_user_namespaces and "
+"kernel.apparmor_restrict_unprivileged_userns; "
         "a container needs a seccomp profile that lets unshare pass.",
         withdraw=namespaces.withdraw, enter=lambda _: namespaces.seclude(), kernel=True,
     ),

@@ -1,7 +1,9 @@
-"""The loop of a forked session: a list of steps comes in, observations go out, until the socket closes.
+"""The loop of a forked session: a list of steps comes in, observations go out, until the socket
+closes.
 
-Observations are kept back and sent together. They are sent before and after a construction, and before a step that begins
-100 ms after the last frame: so the driver, which waits `HARD` seconds for a frame, never waits for two slow steps at once.
+Observations are kept back and sent together. They are sent before and after a construction, and
+before a step that begins 100 ms after the last frame: so the driver, which waits `HARD` seconds for
+a frame, never waits for two slow steps at once.
 """
 
 import gc
@@ -38,7 +40,8 @@ _PROGRESS = 0.1
 _FRAME = 256 * 1024
 """Observations kept back, in bytes; a frame must stay far below the wire's limit."""
 _GARBAGE = 20_000
-"""Containers made since the last sweep, above which a reset sweeps: the collector is off while tools run."""
+"""Containers made since the last sweep, above which a reset sweeps: the collector is off while
+tools run."""
 # Kept from before the clock becomes virtual.
 _monotonic = time.monotonic
 
@@ -65,7 +68,8 @@ class SessionLoop:
         self._diagnosed = False
 
     def prepare(self) -> None:
-        """What is inherited across the fork, and costs a session pages of its own when it is done in there."""
+        """What is inherited across the fork, and costs a session pages of its own when it is done
+        in there."""
         self._deadline.install()
         gc.disable()
 
@@ -84,11 +88,13 @@ class SessionLoop:
             os._exit(0)
 
     def _play_next(self, message: Message) -> None:
-        # A call of its own, so that no message, which may hold a whole state, is kept until the next one comes.
+        # A call of its own, so that no message, which may hold a whole state, is kept until the
+        # next one comes.
         self.play(message["seq"], message["steps"], message.get("hashes", "each"))
 
     def play(self, sequence: int, steps: list[Message], hashes: str = "each") -> None:
-        """Play steps. `hashes` says after which of them the state is hashed: `each`, the `last`, or `none`."""
+        """Play steps. `hashes` says after which of them the state is hashed: `each`, the `last`, or
+        `none`."""
         self._sequence = sequence
         last = len(steps) - 1
         if not last:
@@ -113,7 +119,8 @@ class SessionLoop:
         self._send(done=True)
 
     def _play_alone(self, step: Message, *, hashed: bool) -> None:
-        """One step in a message of its own, as an agent's turn sends it: the same frame, in as few words as can be."""
+        """One step in a message of its own, as an agent's turn sends it: the same frame, in as few
+        words as can be."""
         spelled = self._render(self._observe(step, hashed))
         if len(spelled) > CHUNK:
             self._kept, self._weight = [spelled], len(spelled)
@@ -124,7 +131,8 @@ class SessionLoop:
 
     def _render(self, observation: Message) -> bytes:
         if self._diagnosed and (denied := diagnosis.drain()):
-            # Without a layer to say so, a program hides it: libraries swallow a refusal and try something else.
+            # Without a layer to say so, a program hides it: libraries swallow a refusal and try
+            # something else.
             message = f"{observation.get('message', '')} [denied: {', '.join(denied)}]".lstrip()
             observation = observation | {"denied": denied, "message": message}
         try:
@@ -192,7 +200,8 @@ class SessionLoop:
         return observation
 
     def _settle(self) -> str:
-        """Before a reset in place: what is not as it was in the interpreter, apart from the program."""
+        """Before a reset in place: what is not as it was in the interpreter, apart from the
+        program."""
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
         return interpreter_check.find_changed()

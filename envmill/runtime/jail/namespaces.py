@@ -1,10 +1,12 @@
-"""Namespaces: a session sees no other process, no network and an empty root. Containers mostly refuse them.
+"""Namespaces: a session sees no other process, no network and an empty root. Containers mostly
+refuse them.
 
     zygote ──withdraw──► template ──seclude──► anchor (the process whose death ends all in the pid namespace)
                                         └───► sessions
 
-What is costly to make, network and root, is made once, by the zygote. The template itself stays outside the new pid namespace,
-so the ids it hands to the driver mean what the driver takes them for.
+What is costly to make, network and root, is made once, by the zygote. The template itself stays
+outside the new pid namespace, so the ids it hands to the driver mean what the driver takes them
+for.
 """
 
 import ctypes
@@ -30,7 +32,8 @@ _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _CAPABILITIES = 0x20080522
 """Version 3 of the structure capset(2) takes: 64 bits in two halves."""
 _COVERED = ("/tmp", "/usr", "/dev")
-"""Folders of which one exists everywhere: the empty root is mounted over it, in our own namespace alone."""
+"""Folders of which one exists everywhere: the empty root is mounted over it, in our own namespace
+alone."""
 
 
 class _Made:
@@ -42,7 +45,8 @@ class _Made:
 
 
 def withdraw() -> None:
-    """Leave network, files, messages and names behind. Who is not root needs a user namespace for it. OSError when refused."""
+    """Leave network, files, messages and names behind. Who is not root needs a user namespace for
+    it. OSError when refused."""
     user, group = os.geteuid(), os.getegid()
     if user != 0 or LIBC.unshare(_OUTER) != 0:
         must("unshare", LIBC.unshare(_OUTER | _USER))
@@ -57,18 +61,22 @@ def withdraw() -> None:
 
 
 def seclude() -> None:
-    """Let what is forked from here on live in a pid namespace of its own, and hold no capability for it any more."""
+    """Let what is forked from here on live in a pid namespace of its own, and hold no capability
+    for it any more."""
     must("unshare", LIBC.unshare(_PID))
     _Made.life = os.pipe()
     if _Made.user:
-        # Root loses its own by the change of user. Nothing is ever exec'ed, so what the bounding set still holds cannot be had.
+        # Root loses its own by the change of user. Nothing is ever exec'ed, so what the bounding
+        # set still holds cannot be had.
         must("capset", LIBC.capset(struct.pack("@Ii", _CAPABILITIES, 0), bytes(24)))
 
 
 def anchor() -> None:
-    """Fork the first process of the pid namespace: when it dies, and it dies with the template, so does every session.
+    """Fork the first process of the pid namespace: when it dies, and it dies with the template, so
+    does every session.
 
-    It waits under the template's layers, holds nothing but one end of a pipe, and runs nobody's code.
+    It waits under the template's layers, holds nothing but one end of a pipe, and runs nobody's
+    code.
     """
     reader, _ = _Made.life
     if fork():
@@ -76,7 +84,8 @@ def anchor() -> None:
         return
     try:
         prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
-        # A template that died before this is not seen by its number, which is 0 from in here, dead or alive: its end of the pipe tells.
+        # A template that died before this is not seen by its number, which is 0 from in here, dead
+        # or alive: its end of the pipe tells.
         os.closerange(0, reader)
         os.closerange(reader + 1, 65536)
         os.read(reader, 1)

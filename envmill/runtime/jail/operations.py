@@ -1,6 +1,7 @@
 """What a session does for each step it is sent: one function per operation, one literal table.
 
-An operation gets the live session and the step, and answers with the parts of the observation that differ from EMPTY.
+An operation gets the live session and the step, and answers with the parts of the observation that
+differ from EMPTY.
 """
 
 from collections.abc import Callable
@@ -22,13 +23,15 @@ EMPTY: Message = {
 """An observation of which nothing is known yet."""
 
 CONSTRUCTIVE = frozenset(("load", "reset", "restore"))
-"""They import and construct the program: they may take longer than a call, and `reset` and `restore` begin a session."""
+"""They import and construct the program: they may take longer than a call, and `reset` and
+`restore` begin a session."""
 LOOKS = frozenset(("state", "changes", "snapshot"))
 """They spell the whole state: a large one takes longer than a call may."""
 SOILED = "soiled"
 """The code with which a used process refuses a construction: its interpreter is not as it was."""
 WIDE = LOOKS | {"fetch", "advance"}
-"""Their answers may be longer than a reply: states, the bytes of a blob, a thousand notifications."""
+"""Their answers may be longer than a reply: states, the bytes of a blob, a thousand
+notifications."""
 PATIENT = CONSTRUCTIVE | LOOKS
 """They are given more time than a call."""
 

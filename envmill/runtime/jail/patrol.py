@@ -1,4 +1,5 @@
-"""The patrol: sessions that nobody waits for are stopped, so that none computes at the cost of its neighbours.
+"""The patrol: sessions that nobody waits for are stopped, so that none computes at the cost of its
+neighbours.
 
 a wait lasts 0.25 s ──ring──► every session but the one that is waited for is stopped
 a stopped session is called ──► it goes on
@@ -10,7 +11,8 @@ import signal
 import time
 
 SLACK = 0.5
-"""Seconds of computing beyond what was waited for: a process is started, and gives back a large state after it has answered."""
+"""Seconds of computing beyond what was waited for: a process is started, and gives back a large
+state after it has answered."""
 
 
 class PatrolledSession:

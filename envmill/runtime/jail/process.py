@@ -1,4 +1,5 @@
-"""The driver's hold on a jailed process: its pid without the race, its socket, and the deadline on every answer."""
+"""The driver's hold on a jailed process: its pid without the race, its socket, and the deadline on
+every answer."""
 
 import contextlib
 import os
@@ -20,7 +21,8 @@ from envmill.runtime.jail.state_cache import KnownStates
 from envmill.runtime.jail.wire import LIMIT, NARROW, BadFrame, Channel, Closed, Message, Overdue
 
 _TICK = struct.pack("@ll", 0, round(TICK * 1e6))
-"""How often a blocked read looks at its deadline: a socket option, so a read in time costs no extra system call."""
+"""How often a blocked read looks at its deadline: a socket option, so a read in time costs no extra
+system call."""
 _PATIENCE = struct.pack("@ll", int(HARD), 0)
 _monotonic = time.monotonic
 VIGIL.on_ring = PATROL.stop_others
@@ -49,7 +51,8 @@ def connect() -> tuple[socket.socket, socket.socket]:
 
 
 def lay() -> tuple[tuple[int, int], tuple[int, int]]:
-    """Two pipes to a session: where the driver reads and writes, and where the session does. A round takes two thirds of a socket's."""
+    """Two pipes to a session: where the driver reads and writes, and where the session does. A
+    round takes two thirds of a socket's."""
     mine, write = os.pipe()
     read, into = os.pipe()
     return (mine, into), (read, write)
@@ -79,7 +82,8 @@ class JailedProcess:
         self._sequence = int.from_bytes(os.urandom(6), "little")
 
     def play(self, steps: list[Message], until: float, hashes: str = "each") -> list[Message]:
-        """Send steps, gather their observations. Anything but exactly those, in time, kills the process: Died."""
+        """Send steps, gather their observations. Anything but exactly those, in time, kills the
+        process: Died."""
         arrived: list[Message] = []
         self._sequence += 1
         # A call alone is asked for first: all() takes longer than the rest of the line.
@@ -182,5 +186,6 @@ class JailedProcess:
 
 
 def _wait(following: str) -> float:
-    """Seconds until the next frame is late. A session sends what it has before it constructs, so the next step tells."""
+    """Seconds until the next frame is late. A session sends what it has before it constructs, so
+    the next step tells."""
     return HARD + CONSTRUCT if following in PATIENT else HARD

@@ -1,4 +1,5 @@
-"""The states one session shows, read once by the driver to see that they are JSON: of a state like the last one, only what differs.
+"""The states one session shows, read once by the driver to see that they are JSON: of a state like
+the last one, only what differs.
 
 last ──{ "rows": { "r1": {…}, │ "r2": {…}, │ "r3": {…} } }──► the same before the one cut and behind the other?
 this ──{ "rows": { "r1": {…}, │ "r2": {!}, │ "r3": {…} } }──► then it is JSON if what lies between them is
@@ -15,7 +16,8 @@ from envmill.runtime.jail.wire import BadFrame, Message, decode, render
 _ROWS = 8
 """Rows from which a collection is cut between them."""
 _REMEMBERED = 64 * 1024
-"""Characters of a state above which it is read anew each time: the driver holds one for each of a thousand sessions."""
+"""Characters of a state above which it is read anew each time: the driver holds one for each of a
+thousand sessions."""
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
@@ -37,7 +39,8 @@ class StateReading:
             self._text, self._cuts = text if len(text) <= _REMEMBERED else "", None
 
     def _differs_inside(self, text: str) -> bool:
-        """Whether it is the remembered one but for some rows of one collection, and those can be read."""
+        """Whether it is the remembered one but for some rows of one collection, and those can be
+        read."""
         if self._cuts is None:
             self._cuts = list(_find_cuts(self._text))
         last, cuts = self._text, self._cuts
@@ -52,7 +55,8 @@ class StateReading:
         if text[begin] != '"' or text[end - 1] != ",":
             return False
         try:
-            # One brace around it: what closes that one ends the text. With two, it could close both and open two others.
+            # One brace around it: what closes that one ends the text. With two, it could close both
+            # and open two others.
             _read(f"{{{text[begin : end - 1]}}}", DEEPEST - (cuts[first][1] > 0))
         except BadFrame:
             # It is read whole, and refused for what it is.
@@ -71,7 +75,8 @@ def _read(text: str, levels: int = DEEPEST) -> None:
     if brackets <= levels:
         return
     found = [*islice(count_levels(state), levels + 1)]
-    # Of a key that stands twice, the first value is not in the state, but whoever reads the text goes down into it.
+    # Of a key that stands twice, the first value is not in the state, but whoever reads the text
+    # goes down into it.
     if len(found) > levels or (sum(found) < brackets and _is_deeper_spelled(spelled, levels)):
         raise BadFrame(f"a state nested deeper than {DEEPEST} levels")
 
@@ -85,7 +90,8 @@ def _is_deeper_spelled(spelled: bytes, levels: int) -> bool:
 
 
 def _find_cuts(text: str) -> Iterator[tuple[int, int]]:
-    """Where members begin, and whose they are: 0 for the state, a number for a collection's rows. None where it is spelled otherwise."""
+    """Where members begin, and whose they are: 0 for the state, a number for a collection's rows.
+    None where it is spelled otherwise."""
     state = decode(text.encode())
     if render(state).decode() != text:
         return

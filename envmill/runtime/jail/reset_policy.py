@@ -1,9 +1,11 @@
-"""How a session that may be reset in place starts over: so where that was shown to be as good as a fresh process, by a fork otherwise.
+"""How a session that may be reset in place starts over: so where that was shown to be as good as a
+fresh process, by a fork otherwise.
 
     fresh process plays an episode ──► record ──► the used process plays the records again ──► same bytes? ──► proven
     used process plays an episode  ──► one of 64, drawn ──► a fresh process plays it again ──► same bytes? ──► still proven
 
-One differing answer refutes it for good, and one that comes after the proof is reported: what was concluded from its sessions may be wrong.
+One differing answer refutes it for good, and one that comes after the proof is reported: what was
+concluded from its sessions may be wrong.
 """
 
 import os
@@ -22,7 +24,8 @@ RECORDS = 3
 EPISODES = 64
 """Episodes a process serves before a fork takes its place."""
 DRAWN = 64
-"""Of so many episodes that were reset in place, one is played again in a fresh process: for ever, and nobody knows which."""
+"""Of so many episodes that were reset in place, one is played again in a fresh process: for ever,
+and nobody knows which."""
 _STEPS = 64
 _BYTES = 256 * 1024
 _HEAVIEST = 64 * 1024 * 1024
@@ -32,7 +35,8 @@ _SECONDS = 0.25
 _LONGEST = 20 * _SECONDS
 """What a repetition may take: nobody else is served meanwhile."""
 LEAKS: list[Message] = []
-"""Steps that came to something else after their program was proven: to be told with the next reply."""
+"""Steps that came to something else after their program was proven: to be told with the next
+reply."""
 Verdict = Literal["unknown", "proven", "refuted"]
 
 
@@ -70,12 +74,15 @@ class EpisodeLog:
             self.lengths.append(len(steps))
 
     def is_record(self) -> bool:
-        """Whether it can show that a used process is as good: an episode in a fresh one that can be played again."""
+        """Whether it can show that a used process is as good: an episode in a fresh one that can be
+        played again."""
         return self.fresh and self.can_be_repeated() and self.seconds <= _SECONDS
 
     def can_be_repeated(self) -> bool:
-        """A whole episode with calls, and nothing failed. Snapshots hold bytes that may differ where all they say is the same. A program
-        that takes its time is not left out for it: it could choose which of its episodes are drawn."""
+        """A whole episode with calls, and nothing failed. Snapshots hold bytes that may differ
+        where all they say is the same. A program
+        that takes its time is not left out for it: it could choose which of its episodes are
+        drawn."""
         done = {step["op"] for step in self.steps}
         return (
             self.whole
@@ -131,7 +138,8 @@ class ResetPolicy:
             self.verdict = "proven"
 
     def repeat(self, inmate: JailedProcess, tape: EpisodeLog) -> None:
-        """Play again in a fresh process what was played in a used one. It must answer the same bytes."""
+        """Play again in a fresh process what was played in a used one. It must answer the same
+        bytes."""
         if self.verdict != "proven":
             return
         at, until = 0, time.monotonic() + 2 * _LONGEST
@@ -157,7 +165,8 @@ def drain_leaks() -> list[Message]:
 
 
 def is_drawn() -> bool:
-    """Whether an episode is to be played again. From the kernel: what is forked from here could foresee a generator of ours."""
+    """Whether an episode is to be played again. From the kernel: what is forked from here could
+    foresee a generator of ours."""
     return int.from_bytes(os.urandom(2), "little") % DRAWN == 0
 
 

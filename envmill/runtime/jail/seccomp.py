@@ -1,6 +1,8 @@
-"""System-call filters: an allow-list as classic BPF, written here because no packaged library comes everywhere.
+"""System-call filters: an allow-list as classic BPF, written here because no packaged library comes
+everywhere.
 
-Denied calls fail with EPERM, clone3 with ENOSYS (so that libc falls back to clone), a foreign architecture kills.
+Denied calls fail with EPERM, clone3 with ENOSYS (so that libc falls back to clone), a foreign
+architecture kills.
 """
 
 import ctypes
@@ -20,7 +22,8 @@ _NUMBER, _ARCHITECTURE = 0, 4
 _PROT_EXEC = 4
 _SET_SECCOMP, _FILTER_MODE = 22, 2
 _FORK_FLAGS = 0x01200011
-"""CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD: what fork() passes, and no thread or namespace does."""
+"""CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD: what fork() passes, and no thread or
+namespace does."""
 _X32 = 0x40000000
 
 _AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -50,17 +53,20 @@ SESSION: tuple[str, ...] = (
     "restart_syscall", "set_robust_list", "set_tid_address", "rseq", "getcpu", "getuid",
     "geteuid", "getgid", "getegid", "getrusage", "uname", "exit", "exit_group",
 )  # fmt: skip
-"""What a running program may ask of the kernel: memory, time, its own signals, and bytes on descriptors it holds. Not its number, the
-machine's load or true randomness, by which two sessions of one seed could differ."""
+"""What a running program may ask of the kernel: memory, time, its own signals, and bytes on
+descriptors it holds. Not its number, the machine's load or true randomness, by which two sessions
+of one seed could differ."""
 
 _QUIET: dict[str, int] = {"getpid": 0, "getppid": 0, "gettid": 0, "getrandom": _ENOSYS}
-"""Calls that libraries make in passing: they are told a number that is always the same, or take another way, and no denial is noted."""
+"""Calls that libraries make in passing: they are told a number that is always the same, or take
+another way, and no denial is noted."""
 
 TEMPLATE: tuple[str, ...] = (
     *SESSION, "getpid", "getppid", "gettid", "sysinfo", "getrandom", "clone", "wait4", "recvmsg", "recvfrom", "prctl", "seccomp",
     "prlimit64", "setrlimit", "getrlimit", "close_range", "fcntl",
 )  # fmt: skip
-"""What a template needs on top, to fork sessions and lock them up further. No program runs under this one."""
+"""What a template needs on top, to fork sessions and lock them up further. No program runs under
+this one."""
 
 
 class _Program(ctypes.Structure):
@@ -74,7 +80,8 @@ def supported() -> bool:
 
 @cache
 def emit(names: tuple[str, ...], machine: str, otherwise: int = DENY) -> bytes:
-    """The filter's bytes for an architecture, and what it does about calls that are not in the list."""
+    """The filter's bytes for an architecture, and what it does about calls that are not in the
+    list."""
     column = list(_AUDIT).index(machine)
     code = [
         _op(_LOAD, _ARCHITECTURE),
@@ -100,13 +107,15 @@ def emit(names: tuple[str, ...], machine: str, otherwise: int = DENY) -> bytes:
 
 
 def install(names: tuple[str, ...]) -> None:
-    """Put this process, and all it will ever fork, under a filter; it adds to filters already there."""
+    """Put this process, and all it will ever fork, under a filter; it adds to filters already
+    there."""
     prctl(_SET_SECCOMP, _FILTER_MODE, prepare(names))
 
 
 @cache
 def prepare(names: tuple[str, ...]) -> object:
-    """The filter for this machine, ready to be handed over: made before a fork, it costs the child no pages of its own."""
+    """The filter for this machine, ready to be handed over: made before a fork, it costs the child
+    no pages of its own."""
     return point_at(emit(names, platform.machine()))
 
 

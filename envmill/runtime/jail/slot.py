@@ -1,4 +1,5 @@
-"""A seat: one logical session in the driver. Its process may die or be exchanged; every construction finds a good one."""
+"""A seat: one logical session in the driver. Its process may die or be exchanged; every
+construction finds a good one."""
 
 import time
 from typing import Any
@@ -12,7 +13,8 @@ from envmill.runtime.results import NO_RESULT, fill, read_reply
 
 LOST = "session_lost"
 OVER = "plan_over"
-"""Of a step for which no time was left. It says nothing about that step: those before it took the time."""
+"""Of a step for which no time was left. It says nothing about that step: those before it took the
+time."""
 REVIVALS = 2
 """Other processes that are led to where one died, before its death is believed."""
 
@@ -30,7 +32,8 @@ class SessionSlot:
         """Label of a call → its reply, since the session began."""
 
     def play(self, steps: list[Message], until: float) -> list[Message]:
-        """One observation per step, whatever happens. `until` bounds the whole plan on the monotonic clock."""
+        """One observation per step, whatever happens. `until` bounds the whole plan on the
+        monotonic clock."""
         if self._template.fault:
             return [failure("build", self._template.fault) for _ in steps]
         if len(steps) == 1:
@@ -61,7 +64,8 @@ class SessionSlot:
             self._inmate = None
 
     def _play_linked(self, steps: list[Message], until: float) -> list[Message]:
-        """Step by step, since arguments are filled from replies that came before. A call that lacks one is refused here, and not made."""
+        """Step by step, since arguments are filled from replies that came before. A call that lacks
+        one is refused here, and not made."""
         observations: list[Message] = []
         for step in steps:
             if step["op"] in CONSTRUCTIVE:
@@ -104,8 +108,9 @@ class SessionSlot:
 
     def _play_in_place(self, steps: list[Message], until: float) -> list[Message]:
         """Nothing, when the standing or the process asks for a fresh one."""
-        # Whoever has memory shuffled first wants to see what a process of its own makes of it; and a large state that a template keeps
-        # is inherited in less time than it is unpacked, unless it only has to be rolled back.
+        # Whoever has memory shuffled first wants to see what a process of its own makes of it; and
+        # a large state that a template keeps is inherited in less time than it is unpacked, unless
+        # it only has to be rolled back.
         inherited = steps[0].get("large") and not self._template.rolls_back
         apart = not self._in_place or steps[0].get("shaken") or inherited
         inmate = None if apart else self._find_used()
@@ -169,9 +174,11 @@ class SessionSlot:
         return answers
 
     def _revive(self, steps: list[Message], until: float) -> list[Message]:
-        """The answers of another process that was led to the same place; nothing when it dies there, too, or comes elsewhere.
+        """The answers of another process that was led to the same place; nothing when it dies
+        there, too, or comes elsewhere.
 
-        Somebody may have killed the process, or the machine was short of memory: only what happens again is the program's doing.
+        Somebody may have killed the process, or the machine was short of memory: only what happens
+        again is the program's doing.
         """
         tape = EpisodeLog(fresh=False) if steps[0]["op"] in CONSTRUCTIVE else self._tape
         for _ in range(REVIVALS if tape.whole else 0):
@@ -194,8 +201,9 @@ class SessionSlot:
         return []
 
     def _play_singly(self, steps: list[Message], until: float) -> list[Message]:
-        # A process that dies takes the observations it had kept back along. A plan is deterministic, so it is
-        # played again with one step per message, and the guilty step is known.
+        # A process that dies takes the observations it had kept back along. A plan is
+        # deterministic, so it is played again with one step per message, and the guilty step is
+        # known.
         observations: list[Message] = []
         for step in steps:
             observations += self._play_segment([step], until)

@@ -1,4 +1,5 @@
-"""Initial states a process was sent before, so that the next reset on one of them names it by a key alone.
+"""Initial states a process was sent before, so that the next reset on one of them names it by a key
+alone.
 
 Sender and receiver keep the same stock: the same keys, in the same order, under the same bounds.
 """
@@ -11,7 +12,8 @@ from envmill.runtime.start import Packed, pack
 
 PLACES = 8
 LARGE = 256 * 1024
-"""Bytes from which a state has a place of its own, which the next large one takes: of those, one is enough to hold."""
+"""Bytes from which a state has a place of its own, which the next large one takes: of those, one is
+enough to hold."""
 
 
 class KnownStates:
@@ -29,7 +31,8 @@ class KnownStates:
         return bool(key) and key == self._large
 
     def __contains__(self, key: str) -> bool:
-        """Whether it is there, asked by one side alone: which one goes next is the other's affair, too, and stays as it is."""
+        """Whether it is there, asked by one side alone: which one goes next is the other's affair,
+        too, and stays as it is."""
         return key in self._keys or (bool(key) and key == self._large)
 
     def copy(self) -> "KnownStates":
@@ -55,7 +58,8 @@ class StateCache:
         self._states: dict[str, Packed] = {}
 
     def fetch(self, step: Message) -> Any:
-        """The state a reset starts from: sent along, or kept from an earlier one and then packed."""
+        """The state a reset starts from: sent along, or kept from an earlier one and then
+        packed."""
         key = step.get("key", "")
         if "state" not in step:
             self._keys.holds(key)

@@ -1,4 +1,5 @@
-"""A template as the driver holds it: one jailed, compiled program, and the sessions that are forked from it.
+"""A template as the driver holds it: one jailed, compiled program, and the sessions that are forked
+from it.
 
 take ──► a used process that may be reset in place, or a spare, or a fork
 give back ──► tried out (see `ladder`), then kept for the next episode or killed
@@ -33,7 +34,8 @@ MET = 32
 
 
 TRUSTED = 20.0
-"""Seconds that a process which runs our code alone is waited for: machines short of processor or disk stall longer than a call may take."""
+"""Seconds that a process which runs our code alone is waited for: machines short of processor or
+disk stall longer than a call may take."""
 
 
 class SandboxBroken(Exception):
@@ -88,7 +90,8 @@ class Template:
             )
 
     def teach(self, step: Message) -> None:
-        """Have it keep the state of a reset that is met again, for all sessions forked from here on."""
+        """Have it keep the state of a reset that is met again, for all sessions forked from here
+        on."""
         key = step.get("key")
         if not key or key in self._keys:
             return
@@ -98,7 +101,8 @@ class Template:
             self._keys.put(key, large=step.get("large", False))
 
     def take_used(self) -> JailedProcess | None:
-        """A process to be reset in place, where there is one and the program's standing allows it."""
+        """A process to be reset in place, where there is one and the program's standing allows
+        it."""
         while self.standing.verdict == "proven" and self._warm:
             inmate = self._warm.pop()
             if inmate.is_alive():
@@ -150,7 +154,8 @@ class Template:
             self._doubted.append(tape)
 
     def try_out(self) -> None:
-        """Try the processes that came back, and play doubted episodes again; to be done while nobody waits."""
+        """Try the processes that came back, and play doubted episodes again; to be done while
+        nobody waits."""
         while self._doubted:
             inmate, tape = self.take_fresh(), self._doubted.popleft()
             self.standing.repeat(inmate, tape)
@@ -170,7 +175,8 @@ class Template:
             self._spares.append(self._fork())
 
     def check(self) -> None:
-        """Raise Broken when the template is gone: its sessions died with it, and none of them is to blame."""
+        """Raise Broken when the template is gone: its sessions died with it, and none of them is to
+        blame."""
         if not self._process.is_alive():
             raise SandboxBroken("A template died, and its sessions with it.")
 

@@ -1,4 +1,5 @@
-"""The templates of one zygote by program hash: least recently used go first, by number and by memory."""
+"""The templates of one zygote by program hash: least recently used go first, by number and by
+memory."""
 
 import os
 import socket
@@ -15,7 +16,8 @@ from envmill.runtime.jail.wire import Channel, Message, encode, send_with_fds
 KEPT = 32
 """Templates kept at once, beyond those with live sessions: 5-10 MB each."""
 MEMORY = 512 * 1024 * 1024
-"""Bytes of memory that templates without sessions may hold together, the processes they keep ready included."""
+"""Bytes of memory that templates without sessions may hold together, the processes they keep ready
+included."""
 REMEMBERED = 4096
 """Programs whose standing outlives their template."""
 _OWN = 3 * 1024 * 1024
@@ -53,7 +55,8 @@ class Templates:
             template.close()
 
     def rest(self, is_idle: Callable[[], bool]) -> None:
-        """What is better done between requests: trials of used processes, then spares for the programs used last."""
+        """What is better done between requests: trials of used processes, then spares for the
+        programs used last."""
         for key in list(reversed(self._kept))[:4]:
             try:
                 self._kept[key].try_out()
@@ -135,7 +138,8 @@ class Templates:
 
 
 def _anonymous(pid: int) -> int:
-    """Bytes of a process that belong to no file, shared with its parent or not; 0 when it is gone."""
+    """Bytes of a process that belong to no file, shared with its parent or not; 0 when it is
+    gone."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text().split()
     except OSError:

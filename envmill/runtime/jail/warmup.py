@@ -1,7 +1,8 @@
-"""A rehearsal in the zygote: a program of our own is played there, so that every session inherits code that has run before.
+"""A rehearsal in the zygote: a program of our own is played there, so that every session inherits
+code that has run before.
 
-The interpreter rewrites code while it warms up. Done here, those pages stay shared: a session has a third less memory of its own,
-and its first calls are as fast as later ones.
+The interpreter rewrites code while it warms up. Done here, those pages stay shared: a session has a
+third less memory of its own, and its first calls are as fast as later ones.
 """
 
 import linecache

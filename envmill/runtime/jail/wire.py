@@ -43,11 +43,13 @@ _NARROW_DECODER = json.JSONDecoder(
     parse_constant=_refuse, parse_float=_read_number, parse_int=_read_integer
 )
 _LONG = re.compile(rb"[0-9]{19}")
-"""Perhaps an integer of more than 64 bits, which other readers round. Each integer is looked at then, which takes three times as long."""
+"""Perhaps an integer of more than 64 bits, which other readers round. Each integer is looked at
+then, which takes three times as long."""
 
 
 def read_strictly(payload: bytes) -> Any:
-    """What may be read may also be written: no NaN, no endless number, no half of a character. ValueError or RecursionError else."""
+    """What may be read may also be written: no NaN, no endless number, no half of a character.
+    ValueError or RecursionError else."""
     value = (_NARROW_DECODER if _LONG.search(payload) else _DECODER).decode(payload.decode())
     if b"\\u" in payload:
         # Only an escape can spell half a character, and what is written here has none.
@@ -56,7 +58,8 @@ def read_strictly(payload: bytes) -> Any:
 
 
 class _Codec:
-    """How JSON is written and read: the standard library, until somebody hands over something faster."""
+    """How JSON is written and read: the standard library, until somebody hands over something
+    faster."""
 
     loads = staticmethod(read_strictly)
 
@@ -75,7 +78,8 @@ spell_strictly: Any = None
 
 
 def adopt_codec(name: str) -> None:
-    """Use a module that has `loads`, and `dumps` to bytes. This folder depends on none, so its user names it."""
+    """Use a module that has `loads`, and `dumps` to bytes. This folder depends on none, so its user
+    names it."""
     global _codec, embed, spell_strictly
     _codec = importlib.import_module(name)
     strict = getattr(_codec, "OPT_STRICT_INTEGER", 0)
@@ -96,7 +100,8 @@ class BadFrame(Exception):
 
 
 def render(message: Message) -> bytes:
-    """A payload. What is sent was made plain before: orjson would write NaN as null without a word."""
+    """A payload. What is sent was made plain before: orjson would write NaN as null without a
+    word."""
     payload = _codec.dumps(message)
     if len(payload) > LIMIT:
         raise BadFrame(f"a message of {len(payload)} bytes is over the limit of {LIMIT}")
@@ -129,7 +134,8 @@ def frame_length(header: bytes, limit: int = LIMIT) -> int:
 
 
 class Channel:
-    """One end of a stream: a socket, or two pipes. Reads take what is there, so `surplus` shows bytes nobody asked for."""
+    """One end of a stream: a socket, or two pipes. Reads take what is there, so `surplus` shows
+    bytes nobody asked for."""
 
     def __init__(
         self, fd: int, on_tick: Callable[[], None] | None = None, into: int | None = None
@@ -161,7 +167,8 @@ class Channel:
             raise Closed(str(error)) from None
 
     def receive(self, deadline: float | None = None, limit: int = LIMIT) -> Message:
-        """The next message, before a deadline on the monotonic clock (the socket's own time-out is the tick)."""
+        """The next message, before a deadline on the monotonic clock (the socket's own time-out is
+        the tick)."""
         data = self.surplus or self._read(deadline)
         if len(data) == 4 + int.from_bytes(data[:4], "little"):
             # One read, one frame: so it is nearly always.

@@ -1,4 +1,5 @@
-"""Time zones for jailed programs: the rules of the usual ones are read while files can still be opened, and found in memory afterwards."""
+"""Time zones for jailed programs: the rules of the usual ones are read while files can still be
+opened, and found in memory afterwards."""
 
 import zoneinfo
 from io import BytesIO

@@ -2,7 +2,8 @@
 
     driver ──spawn──► zygote (modules loaded) ──fork──► template (jailed, program compiled) ──fork──► session (no fork left)
 
-No program runs in either. A template only compiles; a session executes the code afresh under the tighter filter.
+No program runs in either. A template only compiles; a session executes the code afresh under the
+tighter filter.
 """
 
 import contextlib
@@ -136,12 +137,14 @@ def prepare_tools(request: Message) -> Prepared:
 
 
 def prepare_checks(request: Message) -> Prepared:
-    """Compile checks; the states they are asked about are another verdict's no more, so there is nothing to keep."""
+    """Compile checks; the states they are asked about are another verdict's no more, so there is
+    nothing to keep."""
     return prepare_judge(request), lambda _: None, []
 
 
 def _load_database(sessions: str) -> None:
-    """SQLite and all it needs; `sessions` names a package that follows changes better than the standard library can."""
+    """SQLite and all it needs; `sessions` names a package that follows changes better than the
+    standard library can."""
     database = import_module("envmill.runtime.db")
     if sessions:
         database.adopt_sessions(sessions)
@@ -161,7 +164,8 @@ FLAVOURS: dict[str, Flavour] = {
 
 
 def _answer(control: socket.socket, serve: Serve, learn: Learn, layers: Collection[str]) -> None:
-    # Each function on the way to a fork is pages that this process writes to, and copies, while its session lives.
+    # Each function on the way to a fork is pages that this process writes to, and copies, while its
+    # session lives.
     said, ancillary, _, _ = control.recvmsg(len(FORK), _ROOM)
     if said == FORK:
         _fork_session(control, serve, _ENDS.unpack(ancillary[0][2]), layers)
@@ -170,7 +174,8 @@ def _answer(control: socket.socket, serve: Serve, learn: Learn, layers: Collecti
 
 
 def _keep_state(learn: Learn, step: Message) -> bool:
-    """Whether a state could be kept; a session is sent what could not, and says what is wrong with it."""
+    """Whether a state could be kept; a session is sent what could not, and says what is wrong with
+    it."""
     try:
         learn(step)
     except (ValueError, MemoryError, RecursionError):
@@ -207,9 +212,11 @@ def run_session(ends: tuple[int, int], serve: Serve, layers: Collection[str], pa
 
 
 def _keep_only(*kept: int) -> None:
-    """Close every other descriptor above the standard ones: a copy left open would hide that the other end died.
+    """Close every other descriptor above the standard ones: a copy left open would hide that the
+    other end died.
 
-    Sockets inherited as objects stay referenced by the frames below, which never return: none closes a number late.
+    Sockets inherited as objects stay referenced by the frames below, which never return: none
+    closes a number late.
     """
     low = 3
     for fd in (*sorted(kept), 65536):
@@ -243,7 +250,8 @@ def _forget_modules(*packages: str) -> None:
 
 
 def _forget_disk() -> None:
-    """From here on an unknown module is simply not found, instead of a file that may not be opened."""
+    """From here on an unknown module is simply not found, instead of a file that may not be
+    opened."""
     sys.path.clear()
     sys.path_importer_cache.clear()
     # The lines of a program are known; those of the library cannot be read.

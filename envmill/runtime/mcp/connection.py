@@ -59,7 +59,8 @@ class McpConnection:
         }  # fmt: skip
 
     def expect(self, content: Any) -> None:
-        """Take note of what will be answered later: only what waits can still be cancelled, and only a note of it in time does that."""
+        """Take note of what will be answered later: only what waits can still be cancelled, and
+        only a note of it in time does that."""
         for message in content if is_array(content) else [content]:
             if (name := find_name(message)) is not None:
                 self._waiting.add(name)
@@ -199,7 +200,10 @@ class McpConnection:
 
     def _break_off(self, error: Exception) -> RpcError:
         """What broke says nothing about the client, and is never an answer of a tool."""
-        self._outage = f"The server broke, not the environment ({error}). Open another connection; this one's calls count for nothing."
+        self._outage = (
+            f"The server broke, not the environment ({error}). Open another connection; this "
+            "one's calls count for nothing."
+        )
         if self._recorder:
             with contextlib.suppress(OSError):
                 self._recorder.break_off(self._outage)
@@ -207,7 +211,8 @@ class McpConnection:
 
 
 def demand_beginning(message: Message, whole: bool = False) -> RpcError:
-    """What a request of no session is told, in the terms of its own revision where that knows no `initialize`."""
+    """What a request of no session is told, in the terms of its own revision where that knows no
+    `initialize`."""
     asked = _read_revision(message)
     if asked is None and message.get("method") != "server/discover":
         return RpcError(INVALID, "Send initialize first.")

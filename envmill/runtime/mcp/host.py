@@ -27,7 +27,8 @@ class JailHost:
         self._jail = launch()
 
     def open(self, record: Path | None = None, *, whole: bool = False) -> McpConnection:
-        """A connection whose session stands at its start, recorded where a path is given. JailError when the jail cannot be had."""
+        """A connection whose session stands at its start, recorded where a path is given. JailError
+        when the jail cannot be had."""
         with self._turn:
             try:
                 session, began = self._begin()

@@ -13,7 +13,8 @@ LIMIT = 4 * 1024 * 1024
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions that begin with `initialize`, oldest first."""
 MODERN = "2026-07-28"
-"""The revision that knows no sessions. It is spoken where the whole connection is one: over lines, and not over HTTP."""
+"""The revision that knows no sessions. It is spoken where the whole connection is one: over lines,
+and not over HTTP."""
 BATCHED = "2025-03-26"
 """The one revision that has several messages in an array."""
 
@@ -28,7 +29,8 @@ UNREADABLE, INVALID, UNKNOWN, PARAMETERS, INTERNAL, VERSION = (
 
 
 class RpcError(Exception):
-    """What JSON-RPC calls an error: of the message, or of this server; never an answer of a tool."""
+    """What JSON-RPC calls an error: of the message, or of this server; never an answer of a
+    tool."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)

@@ -1,4 +1,5 @@
-"""What is served: an environment, how its sessions begin, and the tools of whoever plays, as MCP lists them."""
+"""What is served: an environment, how its sessions begin, and the tools of whoever plays, as MCP
+lists them."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,5 @@
-"""A recording: what one client did, written call by call, so that whoever scores can do it again. It holds no verdict.
+"""A recording: what one client did, written call by call, so that whoever scores can do it again.
+It holds no verdict.
 
 head: program, scenario, actor, seed, clock, hash of the state ─► a line per call: name, arguments, outcome, hash of the state after it
 """
@@ -12,7 +13,8 @@ LAYOUT = 1
 
 
 class RecordingFile:
-    """A file that did not exist before. Each line is written before the call is answered: a kill loses none that was."""
+    """A file that did not exist before. Each line is written before the call is answered: a kill
+    loses none that was."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,5 @@
-"""A reply of the native interface as the result of an MCP call: what was answered, or why nothing was."""
+"""A reply of the native interface as the result of an MCP call: what was answered, or why nothing
+was."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +10,8 @@ from envmill.runtime.mcp.messages import Message
 
 
 def describe_result(seen: Message, fetch: Callable[[str], Message]) -> Message:
-    """Parts as content, one each. What was refused and what failed are both errors, and `outcome` tells which."""
+    """Parts as content, one each. What was refused and what failed are both errors, and `outcome`
+    tells which."""
     if not seen["ok"]:
         told = {"error": {"outcome": seen["outcome"], **seen["error"]}}
         return {"content": [_make_text(_render(told))], "structuredContent": told, "isError": True}

@@ -1,4 +1,5 @@
-"""Serving: an offer brought to its clients, over standard input and output or HTTP, until they leave or it is told to end."""
+"""Serving: an offer brought to its clients, over standard input and output or HTTP, until they
+leave or it is told to end."""
 
 import contextlib
 import os
@@ -27,7 +28,8 @@ def serve(
     bounds: ServerLimits = ServerLimits(),  # noqa: B008
     token: Path | None = None,
 ) -> None:
-    """By lines for one client, or at an address for many. CannotStart says what to do otherwise; JailError that nothing confines.
+    """By lines for one client, or at an address for many. CannotStart says what to do otherwise;
+    JailError that nothing confines.
 
     `record` is a file, or over HTTP a folder with a file for each session id. `token` is a file with a token that clients must show.
     """

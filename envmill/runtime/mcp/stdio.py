@@ -1,4 +1,5 @@
-"""MCP over standard input and output: one message a line, one client, one session, gone with the client.
+"""MCP over standard input and output: one message a line, one client, one session, gone with the
+client.
 
 reader thread: line ─► message ─► queue ──main thread──► reply ─► line
 """
@@ -18,7 +19,8 @@ _AHEAD = 64
 
 
 def serve_lines(connection: McpConnection, source: int, sink: int) -> None:
-    """Until the input ends or nobody reads the output. Both are descriptors: a buffered file may not be left in mid-read."""
+    """Until the input ends or nobody reads the output. Both are descriptors: a buffered file may
+    not be left in mid-read."""
     waiting: queue.Queue[tuple[Any, RpcError | None] | None] = queue.Queue(_AHEAD)
     threading.Thread(target=_read_all, args=(connection, source, waiting), daemon=True).start()
     while (got := waiting.get()) is not None:

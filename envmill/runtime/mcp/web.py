@@ -1,4 +1,5 @@
-"""MCP over streamable HTTP: a connection per session id, replies as JSON, and no stream, since nothing is told unasked.
+"""MCP over streamable HTTP: a connection per session id, replies as JSON, and no stream, since
+nothing is told unasked.
 
 POST initialize ─► Mcp-Session-Id ─► POST … ─► DELETE, or so long idle
 """
@@ -151,7 +152,8 @@ class Server(ThreadingHTTPServer):
         self.named, self.token = address[0], token
         self._turn = threading.Lock()
         self._awaited: dict[socket, float] = {}
-        """Sockets without a whole request, or with an answer to read: the oldest first, and when their time is over."""
+        """Sockets without a whole request, or with an answer to read: the oldest first, and when
+        their time is over."""
         self._room = threading.BoundedSemaphore(_CONNECTIONS)
         super().__init__(address, Handler)
 
@@ -166,7 +168,8 @@ class Server(ThreadingHTTPServer):
         return f"http://{f'[{name}]' if ':' in name else name}:{port}{PATH}"
 
     def server_bind(self) -> None:
-        """Without asking around for this machine's full name, which takes its time where nobody answers."""
+        """Without asking around for this machine's full name, which takes its time where nobody
+        answers."""
         TCPServer.server_bind(self)
 
     def service_actions(self) -> None:
@@ -223,7 +226,8 @@ class Server(ThreadingHTTPServer):
 
 
 class HeadReader(BufferedReader):
-    """Reads a request, and notes a carriage return inside of a line: Python ends a header there, and a proxy may not."""
+    """Reads a request, and notes a carriage return inside of a line: Python ends a header there,
+    and a proxy may not."""
 
     odd = False
 
@@ -237,7 +241,8 @@ class Handler(BaseHTTPRequestHandler):
     """One socket's requests."""
 
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body are two writes: a client that delays its acknowledgement would cost 40 ms a call
+    # head and body are two writes: a client that delays its acknowledgement would cost 40 ms a call
+    disable_nagle_algorithm = True
     timeout = _PATIENCE
     asked: Any = None
     """The id of the request under way."""
@@ -348,7 +353,8 @@ class Handler(BaseHTTPRequestHandler):
             )
 
     def _check_sender(self) -> None:
-        """A page in a browser may not reach through to this machine: neither from its own address nor under a borrowed name."""
+        """A page in a browser may not reach through to this machine: neither from its own address
+        nor under a borrowed name."""
         own = _LOOPBACK | {self.server.named}
         origin = self.headers["Origin"]
         if origin is not None and _read_host(origin) not in own:

@@ -1,4 +1,5 @@
-"""Containers: a root file system and processes behind one interface, held by one of the engines in the table.
+"""Containers: a root file system and processes behind one interface, held by one of the engines in
+the table.
 
 async with open_engine(settings) as engine, lend(engine, find_base(settings.images)) as container:
     ran = await container.shell("cd /etc && ls")
@@ -67,7 +68,8 @@ ENGINES: dict[str, Callable[[Settings], Coroutine[Any, Any, Engine]]] = {
 
 @asynccontextmanager
 async def open_engine(settings: Settings, name: str = "") -> AsyncGenerator[Engine]:
-    """The engine of a name or the settings', or the first of which every limit holds here; without one, the first that works at all."""
+    """The engine of a name or the settings', or the first of which every limit holds here; without
+    one, the first that works at all."""
     name = name or settings.engine
     engine = await (_choose(settings) if not name else _open(settings, name))
     try:

@@ -1,6 +1,8 @@
-"""What every engine of containers offers: `up · shell · run · put · get · snapshot · changes · reset · down`.
+"""What every engine of containers offers: `up · shell · run · put · get · snapshot · changes ·
+reset · down`.
 
-A container that broke raises SandboxError. What a command does, to itself, its shell or its container, is an answer with a name.
+A container that broke raises SandboxError. What a command does, to itself, its shell or its
+container, is an answer with a name.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -11,7 +13,8 @@ from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 from envmill.sandbox.containers.image import CachedImage
 
 Outcome: TypeAlias = Literal["done", "ended", "timeout"]
-"""`done`: it ended by itself; `ended`: it ended the shell it ran in, by `exit` or a signal; `timeout`: it was killed."""
+"""`done`: it ended by itself; `ended`: it ended the shell it ran in, by `exit` or a signal;
+`timeout`: it was killed."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +35,15 @@ class CommandResult:
 
     outcome: Outcome
     code: int | None
-    """Exit code, negative for a signal; None after a time-out. A command can make its shell say any; a program's is the kernel's word."""
+    """Exit code, negative for a signal; None after a time-out. A command can make its shell say
+    any; a program's is the kernel's word."""
     output: bytes
     """What it printed, both streams as they came; of much, the beginning and the end."""
     left_out: int = 0
     """Bytes between the two that are not here."""
     alive: bool = True
-    """Whether the shell lives on; otherwise the next command gets a new one, in its home and with nothing remembered."""
+    """Whether the shell lives on; otherwise the next command gets a new one, in its home and with
+    nothing remembered."""
 
     @property
     def text(self) -> str:
@@ -72,7 +77,8 @@ class Digest(NamedTuple):
 
 @dataclass(frozen=True)
 class ContainerLayer:
-    """What a container had written when it was looked at; another can begin with it, in the same engine."""
+    """What a container had written when it was looked at; another can begin with it, in the same
+    engine."""
 
     image: CachedImage
     names: tuple[str, ...]
@@ -136,7 +142,8 @@ class Container(Protocol):
         cap: int = 1 << 20,
         judges: bool = False,
     ) -> CommandResult:
-        """A program beside the shell, with nothing of what the shell has become; for graders and services. Into one that `judges` no
+        """A program beside the shell, with nothing of what the shell has become; for graders and
+        services. Into one that `judges` no
         other program of the container can look, its standard input included."""
         ...
 
@@ -151,7 +158,8 @@ class Container(Protocol):
         ...
 
     async def digest(self, paths: Sequence[str], known: Mapping[str, str]) -> dict[str, Digest]:
-        """What each of these files is, as far as it is there; those whose mark is known are not read."""
+        """What each of these files is, as far as it is there; those whose mark is known are not
+        read."""
         ...
 
     async def snapshot(self) -> ContainerLayer:
@@ -163,11 +171,13 @@ class Container(Protocol):
         ...
 
     async def list_written(self) -> OverlayContent | None:
-        """What `changes` says, and what each of them is, without a program in the container; None where the engine cannot tell."""
+        """What `changes` says, and what each of them is, without a program in the container; None
+        where the engine cannot tell."""
         ...
 
     async def is_still(self) -> bool:
-        """Whether nothing runs besides its shell and nothing is kept in memory, so that its files are all there is of it."""
+        """Whether nothing runs besides its shell and nothing is kept in memory, so that its files
+        are all there is of it."""
         ...
 
     async def list_full(self, folders: Sequence[str], size: int) -> list[str]:
@@ -183,12 +193,15 @@ class Container(Protocol):
         ...
 
     async def copy(self, without: Sequence[str] = ()) -> "Container":
-        """Another container that begins with the files as they are now, but for what lies in these folders. Processes are held
-        meanwhile, and go on afterwards. It has no memory: nothing runs in it, and what was kept there is gone."""
+        """Another container that begins with the files as they are now, but for what lies in these
+        folders. Processes are held
+        meanwhile, and go on afterwards. It has no memory: nothing runs in it, and what was kept
+        there is gone."""
         ...
 
     async def seal(self, opened: Sequence[str] = ()) -> None:
-        """From now on nothing in it can write to programs, libraries and settings, but for the opened folders among them. Nothing that
+        """From now on nothing in it can write to programs, libraries and settings, but for the
+        opened folders among them. Nothing that
         ran need go on, and what is in memory may go."""
         ...
 
@@ -225,7 +238,8 @@ class Engine(Protocol):
 
     name: ClassVar[str]
     branches: ClassVar[bool]
-    """Whether beginning with a layer, and the list of what was changed since, cost less than setting a machine up and listing it whole."""
+    """Whether beginning with a layer, and the list of what was changed since, cost less than
+    setting a machine up and listing it whole."""
     condition: EngineCondition
 
     async def up(

@@ -1,4 +1,5 @@
-"""Boxes: containers without a daemon. Namespaces, an overlay over the unpacked image, control groups, a filter; by a nursery of our own."""
+"""Boxes: containers without a daemon. Namespaces, an overlay over the unpacked image, control
+groups, a filter; by a nursery of our own."""
 
 import asyncio
 import contextlib
@@ -74,7 +75,8 @@ class Boxes:
             store.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SandboxError(
-                f"Boxes need a folder of their own, and {store} cannot be made ({error.strerror}): set ENVMILL_IMAGES."
+                f"Boxes need a folder of their own, and {store} cannot be made "
+                f"({error.strerror}): set ENVMILL_IMAGES."
             ) from None
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         mine.setblocking(False)
@@ -113,7 +115,8 @@ class Boxes:
             self._trees[image.digest] = await asyncio.to_thread(image.unpack, self._shift)
         except OSError as error:
             raise SandboxError(
-                f"The image in {image.folder} cannot be unpacked: {error}. Free space there, or set ENVMILL_IMAGES."
+                f"The image in {image.folder} cannot be unpacked: {error}. Free space there, or "
+                "set ENVMILL_IMAGES."
             ) from None
         return self._trees[image.digest]
 
@@ -313,7 +316,8 @@ def _describe(hello: dict[str, Any]) -> EngineCondition:
 
 
 def _launch(descriptor: int, store: Path) -> subprocess.Popen[bytes]:
-    """With a clean environment. It ends when its wire does, so it needs no other tie to this process's life."""
+    """With a clean environment. It ends when its wire does, so it needs no other tie to this
+    process's life."""
     return subprocess.Popen(
         [sys.executable, "-S", "-s", "-P", "-m", "envmill.runtime.box.supervisor", str(descriptor), str(store)],
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT)}, pass_fds=[descriptor], cwd="/", start_new_session=True,

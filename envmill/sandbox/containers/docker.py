@@ -1,7 +1,9 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""Docker: each container runs our keeper as its first process, and one attached connection is its wire; nothing is ever exec'ed in it.
+"""Docker: each container runs our keeper as its first process, and one attached connection is its
+wire; nothing is ever exec'ed in it.
 
-When the driver dies its connections close, each keeper reads the end of its wire and ends, and the engine removes what ended.
+When the driver dies its connections close, each keeper reads the end of its wire and ends, and the
+engine removes what ended.
 """
 
 import asyncio
@@ -44,7 +46,8 @@ _Want = tuple[str, ContainerLimits, str]
 
 
 class DockerStream(InitConnection):
-    """A keeper's wire as Docker hands it on: pieces of both streams, each with its length before it."""
+    """A keeper's wire as Docker hands it on: pieces of both streams, each with its length before
+    it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -190,7 +193,8 @@ class Docker:
             self._ready.setdefault(want, deque()).append(await self.make(want))
 
     async def make(self, want: _Want, works: Sequence[str] = ()) -> tuple[str, DockerStream]:
-        """A new one. Where folders are named that it works in, nothing else on its disk can be written to."""
+        """A new one. Where folders are named that it works in, nothing else on its disk can be
+        written to."""
         number, near = await self.ask(lambda: _create(self, want, works))
         _, wire = await asyncio.get_running_loop().create_connection(DockerStream, sock=near)
         try:
@@ -263,7 +267,8 @@ class DockerContainer(Kept):
         return found
 
     async def seal(self, opened: Sequence[str] = ()) -> None:
-        """The daemon decides what is read-only when a container begins: so this one goes on as another, with the same files."""
+        """The daemon decides what is read-only when a container begins: so this one goes on as
+        another, with the same files."""
         works, layer = await self._talking().list_works(opened), await self.snapshot()
         try:
             number, talk = await self._engine.make(
@@ -289,7 +294,8 @@ class DockerContainer(Kept):
 
 
 def _create(engine: Docker, want: _Want, works: Sequence[str] = ()) -> tuple[str, socket.socket]:
-    """A container that is not started yet, and our end of its streams: what it says first is not missed. Folders that it works in become
+    """A container that is not started yet, and our end of its streams: what it says first is not
+    missed. Folders that it works in become
     volumes without a name, which begin with what the image has there and go with the container."""
     tag, limits, user = want
     client = engine.client

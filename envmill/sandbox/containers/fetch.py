@@ -1,5 +1,6 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""A base image by reference: what a registry or Docker's daemon holds, as one tarball in the cache."""
+"""A base image by reference: what a registry or Docker's daemon holds, as one tarball in the
+cache."""
 
 import contextlib
 import tempfile
@@ -13,7 +14,8 @@ from envmill.sandbox.containers.image import CachedImage, import_base
 
 
 def fetch_base(images: Path, host: str, reference: str) -> CachedImage:
-    """Take the root file system of an image. It needs bash, and for Docker python3; nobody looks whether the packages are in it."""
+    """Take the root file system of an image. It needs bash, and for Docker python3; nobody looks
+    whether the packages are in it."""
     with tempfile.TemporaryDirectory(prefix="envmill-") as folder:
         tarball = Path(folder) / "root.tar"
         try:

@@ -1,4 +1,5 @@
-"""Images: a root file system as one tarball with its digest, and unpacked trees of it that containers read and never write.
+"""Images: a root file system as one tarball with its digest, and unpacked trees of it that
+containers read and never write.
 
 packages.txt ──debootstrap──┐
 reference ──docker export───┴─► IMAGES/base-<what it is made of>/{root.tar.gz, manifest.json} ──unpack──► tree-<owner>/
@@ -24,7 +25,8 @@ from envmill.settings import ROOT
 PACKAGES = ROOT / "data/seeds/base/packages.txt"
 SUITE = "bookworm"
 EPOCH = 1767225600
-"""The one date of all files in a tarball, so that the same packages make the same bytes: 2026-01-01."""
+"""The one date of all files in a tarball, so that the same packages make the same bytes:
+2026-01-01."""
 _VOLATILE = (
     "var/cache/apt/*", "var/lib/apt/lists/*", "var/log/*", "var/cache/ldconfig/*", "var/cache/debconf/*-old", "var/lib/dpkg/*-old",
     "etc/*-", "etc/machine-id", "etc/hostname", "etc/resolv.conf", "tmp/*", "dev/*", "proc/*", "sys/*", "run/*",
@@ -52,7 +54,8 @@ class CachedImage:
         return self.folder / "root.tar.gz"
 
     def unpack(self, shift: int) -> Path:
-        """The tree whose files belong to `shift` + their owner's number; made once. Negative: to this user, all of them."""
+        """The tree whose files belong to `shift` + their owner's number; made once. Negative: to
+        this user, all of them."""
         tree = self.folder / (f"tree-{shift}" if shift >= 0 else f"tree-of-{os.geteuid()}")
         with _hold(self.folder / "lock"):
             if not tree.is_dir():
@@ -66,7 +69,8 @@ def find_base(images: Path, packages: Path = PACKAGES) -> CachedImage:
 
 
 def build_base(images: Path, packages: Path = PACKAGES) -> CachedImage:
-    """Debian with those packages, by debootstrap, from Debian's own archive alone. As root; about three minutes."""
+    """Debian with those packages, by debootstrap, from Debian's own archive alone. As root; about
+    three minutes."""
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         raise SandboxError(
             "The base image is made by root with debootstrap (on Debian or Ubuntu: apt-get install debootstrap)."
@@ -92,7 +96,8 @@ def build_base(images: Path, packages: Path = PACKAGES) -> CachedImage:
 
 
 def import_base(images: Path, tarball: Path, source: str, packages: Path = PACKAGES) -> CachedImage:
-    """Take the root file system that a registry's image holds, as `docker export` writes it, for the base."""
+    """Take the root file system that a registry's image holds, as `docker export` writes it, for
+    the base."""
     with _build_in(images / f"base-{_name(packages)}") as folder:
         with (folder / "root.tar.gz").open("wb") as packed:
             subprocess.run(
@@ -135,7 +140,8 @@ def _read(folder: Path) -> CachedImage:
 
 @contextlib.contextmanager
 def _build_in(target: Path) -> Generator[Path]:
-    """A folder that becomes the target once it is whole; an image that was there is replaced, its trees with it."""
+    """A folder that becomes the target once it is whole; an image that was there is replaced, its
+    trees with it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".building-", dir=target.parent))
     try:

@@ -1,4 +1,5 @@
-"""The driver's end of one container's keeper: a request, its reply, and what a keeper's silence or nonsense means.
+"""The driver's end of one container's keeper: a request, its reply, and what a keeper's silence or
+nonsense means.
 
 A plain protocol, as the jail's link is: a command costs the event loop one write and one callback.
 """

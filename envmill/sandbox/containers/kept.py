@@ -1,4 +1,5 @@
-"""A container as every engine has it: its keeper answers over one wire, whatever made the container."""
+"""A container as every engine has it: its keeper answers over one wire, whatever made the
+container."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

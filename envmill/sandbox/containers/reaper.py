@@ -1,7 +1,9 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""The reaper: removes from Docker what a driver left there that was killed before it could, told by the label all of it bears.
+"""The reaper: removes from Docker what a driver left there that was killed before it could, told by
+the label all of it bears.
 
-It is second to the wire, by whose end containers end themselves; what only it finds are layers, and containers that never started.
+It is second to the wire, by whose end containers end themselves; what only it finds are layers, and
+containers that never started.
 """
 
 import contextlib
@@ -15,7 +17,8 @@ LABEL = "envmill.driver"
 
 
 def name_driver() -> str:
-    """This process, told from any other that had or will have its number, here or on another machine."""
+    """This process, told from any other that had or will have its number, here or on another
+    machine."""
     return f"{_boot()}-{os.getpid()}-{_read_start(os.getpid())}"
 
 

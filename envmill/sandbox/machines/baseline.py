@@ -3,10 +3,12 @@
 all held ─► programs compared from without ─► files listed and compared ─► health as left, by a process that nobody can look into
 ─► all held, compared again ─► a copy in which nothing runs, programs and settings shut ─► services from a copy of ours ─► health
 
-Trust is built up from without: while everything is held, the few files that the judge's own programs run by are read by the engine and
-compared; then the frame is listed, by the engine or by modules frozen into the interpreter. Health as left is necessary and never enough.
-What counts is asked in a copy of the files. It has no process of the agent's; what is not compared is empty there, or as it was at the
-beginning. What an agent leaves behind can spoil its own verdict and nothing more.
+Trust is built up from without: while everything is held, the few files that the judge's own
+programs run by are read by the engine and compared; then the frame is listed, by the engine or by
+modules frozen into the interpreter. Health as left is necessary and never enough. What counts is
+asked in a copy of the files. It has no process of the agent's; what is not compared is empty there,
+or as it was at the beginning. What an agent leaves behind can spoil its own verdict and nothing
+more.
 """
 
 import asyncio
@@ -52,7 +54,8 @@ TRUSTED = (
     "/etc/ld.so.cache",
     "/etc/ld.so.preload",
 )
-"""All that has a say before the frame is listed: two programs, their libraries, and what tells the loader where these are."""
+"""All that has a say before the frame is listed: two programs, their libraries, and what tells the
+loader where these are."""
 
 OUTSIDE, HEALTH = "outside", "health"
 """Parts of the state that a look may end with."""
@@ -60,7 +63,8 @@ _UNTOLD = "check"
 """Stands in place of all probes where the check gave no report."""
 
 LOOKS, PAUSE = 20, 0.1
-"""Looks at a machine whose services somebody wrote before it is taken to be at rest, and seconds between two."""
+"""Looks at a machine whose services somebody wrote before it is taken to be at rest, and seconds
+between two."""
 
 TOLD = 500
 """Changed paths that are told; an agent can change as many as a machine holds."""
@@ -74,7 +78,8 @@ SHUT = ("/etc", "/usr")
 CACHE = "__pycache__"
 """Where Python keeps what it compiled."""
 COMPILED = re.compile(r"[\w-]+\.cpython-\d+(\.opt-[12])?\.pyc", re.ASCII)
-"""How it calls that; no other name is taken away from a copy by the name that a list of files tells."""
+"""How it calls that; no other name is taken away from a copy by the name that a list of files
+tells."""
 LOADED = (
     CLEAN["HOME"],
     "/usr/lib",
@@ -86,7 +91,8 @@ LOADED = (
     "/bin",
     "/usr/bin/python3.11",
 )
-"""Where the judge's programs load what they are made of; compiled files are looked for below the home that does not exist."""
+"""Where the judge's programs load what they are made of; compiled files are looked for below the
+home that does not exist."""
 
 SPARES = (".bak", ".orig", ".old", ".save", ".dpkg-old", "~")
 """Endings of copies that careful people leave beside what they edit."""
@@ -110,7 +116,8 @@ class Baseline(NamedTuple):
 
 
 EXAM_FOLDERS = ("/tests", "/logs")
-"""Where tests of other formats lie and report while they run: below `/`, which a sealed copy cannot write to."""
+"""Where tests of other formats lie and report while they run: below `/`, which a sealed copy cannot
+write to."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +188,8 @@ async def pack_volatile(container: Container, healthy: Healthy) -> bytes:
     )
     if ran.code not in (0, 1) or ran.left_out:
         raise SandboxError(
-            f"The volatile files of {healthy.system.name} could not be packed: exit code {ran.code}, {len(ran.output)} bytes."
+            f"The volatile files of {healthy.system.name} could not be packed: exit code "
+            f"{ran.code}, {len(ran.output)} bytes."
         )
     return ran.output
 
@@ -190,9 +198,11 @@ async def examine(
     container: Container, healthy: Healthy, places: Sequence[str], reference: Baseline, exam: str = "",
     until: Sequence[Sequence[str]] = (), known: bool = False,
 ) -> Examination:  # fmt: skip
-    """SandboxError says that nothing is known; an agent cannot bring one about by what it changes, for that is looked at first.
+    """SandboxError says that nothing is known; an agent cannot bring one about by what it changes,
+    for that is looked at first.
 
-    What one of the paths `until` shows amiss is all that is asked: nothing outside (OUTSIDE), or a probe well (HEALTH, its name).
+    What one of the paths `until` shows amiss is all that is asked: nothing outside (OUTSIDE), or a
+    probe well (HEALTH, its name).
     Where it is `known` what an equal machine showed, that is enough.
     """
     look = _Examination(container, healthy, places, reference, exam)
@@ -250,7 +260,8 @@ class _Examination:
             raise _EndedError(Examination(replaced=replaced))
 
     async def see_from_without(self) -> tuple[str, list[str]]:
-        """The name of an equal machine's report, where files are all there is of it, and what was changed outside of its places."""
+        """The name of an equal machine's report, where files are all there is of it, and what was
+        changed outside of its places."""
         await self.hold()
         if self.reference.ground is None:
             return "", []
@@ -268,7 +279,8 @@ class _Examination:
         ) if named else "", self._list_outside(touched.paths)
 
     async def ask_as_left(self, probes: Sequence[str] = ()) -> dict[str, str]:
-        """Necessary, never enough: whatever still runs could answer for the check. Where the check would import what was changed,
+        """Necessary, never enough: whatever still runs could answer for the check. Where the check
+        would import what was changed,
         it is not asked: it would be told to whoever changed that."""
         changes = await self._list_changes()
         if loaded := [path for path in changes if is_below(path, LOADED) and not _is_idle(path)]:
@@ -284,7 +296,8 @@ class _Examination:
             await self.container.release()
 
     async def judge(self, left: dict[str, str]) -> Examination:
-        """By a copy, if nothing speaks against it before. Where the check says nothing there either, a service that starts in it saw to
+        """By a copy, if nothing speaks against it before. Where the check says nothing there
+        either, a service that starts in it saw to
         that: it gave its report as the machine was left."""
         inside, lasting = list[str](), dict[str, str]()
         for _ in range(2):
@@ -391,7 +404,8 @@ class _Examination:
 
 
 async def read_trusted(container: Container, known: Mapping[str, Digest]) -> dict[str, Digest]:
-    """From without; what is not there has no digest, and what was not written to since is as it was."""
+    """From without; what is not there has no digest, and what was not written to since is as it
+    was."""
     found = await container.digest(TRUSTED, {path: each.mark for path, each in known.items()})
     return {path: each if each.content else known[path] for path, each in found.items()}
 
@@ -427,7 +441,8 @@ def is_below(path: str, places: Sequence[str]) -> bool:
 
 
 def _may_change(path: str, places: Sequence[str], reference: Baseline) -> bool:
-    """Where something was broken, and new copies beside it. Python compiles what it imports: such files may change, and are taken away."""
+    """Where something was broken, and new copies beside it. Python compiles what it imports: such
+    files may change, and are taken away."""
     if is_below(path, places) or is_compiled(path):
         return True
     return reference.frame.describe(path) is None and any(

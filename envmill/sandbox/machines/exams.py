@@ -1,4 +1,5 @@
-"""Test files that ask a machine how it is, read before they run: which tests they hold, and what would keep them from a verdict."""
+"""Test files that ask a machine how it is, read before they run: which tests they hold, and what
+would keep them from a verdict."""
 
 import ast
 import re
@@ -31,7 +32,8 @@ def list_tests(source: str) -> list[str]:
 
 
 def find_exam_faults(source: str) -> Iterator[str]:
-    """All that would let a test file end without a word on every test, or with another word elsewhere."""
+    """All that would let a test file end without a word on every test, or with another word
+    elsewhere."""
     try:
         names = list_tests(source)
     except BuildError as error:
@@ -61,11 +63,15 @@ def find_exam_faults(source: str) -> Iterator[str]:
 
 
 def _find_statement_faults(tree: ast.Module) -> Iterator[str]:
-    """What a module does while it is imported depends on what an agent left, and its failure would be no verdict."""
+    """What a module does while it is imported depends on what an agent left, and its failure would
+    be no verdict."""
     for node in tree.body:
         is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if not isinstance(node, _PLAIN) and not is_text:
-            yield f"Line {node.lineno} does something while the module is imported: put it into a function."
+            yield (
+                f"Line {node.lineno} does something while the module is imported: put it into a "
+                "function."
+            )
         elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             if {each.arg for each in node.args.args} - {"tmp_path"} or node.decorator_list:
                 yield f"{node.name} takes arguments or is decorated: write plain functions; tmp_path alone may be asked for."

@@ -1,4 +1,5 @@
-"""A healthy system as an environment's files: what a record keeps, and what a session sets up, are the same texts.
+"""A healthy system as an environment's files: what a record keeps, and what a session sets up, are
+the same texts.
 
 machine.json   the system, one variation of it      check.py   what health means; it never stands in the container before the end
 root/…         its files, by absolute path           Dockerfile, set_up.sh   the image, for those who build one

@@ -1,4 +1,5 @@
-"""Every terminal of one sandbox: how many live at once, and the engine that makes their containers, opened when the first is asked for."""
+"""Every terminal of one sandbox: how many live at once, and the engine that makes their containers,
+opened when the first is asked for."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -18,7 +19,8 @@ AT_ONCE = 8
 
 
 class Fleet:
-    """Opens terminals. Without a base image, or an engine, that is a SandboxError which says how to get one."""
+    """Opens terminals. Without a base image, or an engine, that is a SandboxError which says how to
+    get one."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -1,4 +1,5 @@
-"""What stands on a machine, file by file: listed whole, or as what was written over a ground that many machines begin with.
+"""What stands on a machine, file by file: listed whole, or as what was written over a ground that
+many machines begin with.
 
 engine ─► what lies in the container's upper folder, and what the system's own files hold ─► frame: a line for each over the ground's
      └─ no ground, or more than is told ─► a line for every file, by a program in the container
@@ -17,7 +18,8 @@ from envmill.sandbox.machines.machine import JUDGE, PROGRAMS, put, run
 from schemas.base import digest
 
 VOLATILE = ("/var/log/services.log", "/var/tmp", "/root", "/home", "/var/cache/ldconfig")
-"""What changes on any machine at work. Nobody compares it, so a sealed copy has it as it was at the beginning."""
+"""What changes on any machine at work. Nobody compares it, so a sealed copy has it as it was at the
+beginning."""
 HOMES = ("/home/", "/root/")
 _UNSEEN = {path.strip("/") for path in SKIPPED}
 _DIGEST = 32
@@ -91,7 +93,8 @@ class ChangedPaths(NamedTuple):
 
     paths: list[str]
     name: str
-    """Names all that was written; empty where more was than can be named, or some of it where a frame does not look."""
+    """Names all that was written; empty where more was than can be named, or some of it where a
+    frame does not look."""
 
 
 async def list_touched(
@@ -230,7 +233,8 @@ def list_own(healthy: Healthy) -> list[str]:
 
 
 def list_volatile(healthy: Healthy) -> tuple[str, ...]:
-    """Files and folders that change by running: not compared, but for what the system itself has in somebody's home."""
+    """Files and folders that change by running: not compared, but for what the system itself has in
+    somebody's home."""
     return (*healthy.system.volatile, *VOLATILE)
 
 

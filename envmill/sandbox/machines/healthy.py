@@ -1,4 +1,5 @@
-"""A healthy system, ready to be set up in a container: what it is made of, who owns it, and how its health is asked."""
+"""A healthy system, ready to be set up in a container: what it is made of, who owns it, and how its
+health is asked."""
 
 import shlex
 from collections.abc import Mapping
@@ -8,7 +9,8 @@ from typing import NamedTuple
 from schemas.system import System
 
 SERVICES = "/usr/local/sbin/services"
-"""Starts, stops and restarts what the system runs; an administrator's only way, for there is no init."""
+"""Starts, stops and restarts what the system runs; an administrator's only way, for there is no
+init."""
 
 quote = shlex.quote
 
@@ -24,7 +26,8 @@ class Healthy(NamedTuple):
     check: str
     """Health check, for whoever judges; it never stands in the container before."""
     exams: Mapping[str, str] = {}
-    """Test files that can be asked in its place, by name; they come into the container only to be asked, too."""
+    """Test files that can be asked in its place, by name; they come into the container only to be
+    asked, too."""
 
 
 def owner_of(healthy: Healthy, path: str) -> str:

@@ -28,7 +28,8 @@ IMPORTED = ("ctypes", "http.client", "json", "pathlib", "pwd", "re", "shutil", "
 """What probes are written with, of the standard library."""
 SECONDS = 60
 DATED = 1_767_225_600
-"""Change time of a machine's files, 1 January 2026: before 1980 some programs refuse to pack them."""
+"""Change time of a machine's files, 1 January 2026: before 1980 some programs refuse to pack
+them."""
 SET_UP = {"PATH": ENVIRONMENT["PATH"], "HOME": "/", "LANG": "C.UTF-8"}
 """No home of anybody: interpreters look for modules there."""
 CLEAN = {**ENVIRONMENT, "LANG": "C.UTF-8"}
@@ -42,7 +43,8 @@ class NoRoomError(Exception):
 
 
 class NoReportError(SandboxError):
-    """A health check ended without a word, in a container that works: its own fault, or that of a program beside it."""
+    """A health check ended without a word, in a container that works: its own fault, or that of a
+    program beside it."""
 
 
 Containers: TypeAlias = Callable[[], AbstractAsyncContextManager[Container]]
@@ -78,7 +80,8 @@ def write_commands(healthy: Healthy) -> list[str]:
 
 
 async def restart(container: Container, healthy: Healthy) -> None:
-    """With a copy of our own: the one in the container may have been edited. A service that does not come up is the check's to say."""
+    """With a copy of our own: the one in the container may have been edited. A service that does
+    not come up is the check's to say."""
     if not healthy.system.services:
         return
     words = ["/bin/bash", "-c", 'told=$(cat); exec </dev/null; eval "$told"', "services", "restart"]
@@ -102,9 +105,11 @@ async def pack_library(container: Container) -> bytes:
 async def check_health(
     container: Container, healthy: Healthy, library: bytes = b"", exam: str = "", probes: Sequence[str] = (), *, held: bool = False
 ) -> dict[str, str]:  # fmt: skip
-    """Probe → what is wrong, empty where nothing is. With a packed library the container's own is passed over, but
+    """Probe → what is wrong, empty where nothing is. With a packed library the container's own is
+    passed over, but
     for tests: pytest is the container's, and so is the library that it imports. Probes are
-    the health check's, those that are named or all, or the tests of the file named. Of a container that is `held` the check lets
+    the health check's, those that are named or all, or the tests of the file named. Of a container
+    that is `held` the check lets
     everything go on once it has imported what it needs."""
     marker, values = secrets.token_hex(16), healthy.values
     services = {name: each.model_dump() for name, each in healthy.system.services.items()}
@@ -156,7 +161,8 @@ async def check_health(
 
 
 def list_library(check: str) -> list[str]:
-    """Modules of the standard library that a health check names. No other is ever imported ahead: it would be the container's."""
+    """Modules of the standard library that a health check names. No other is ever imported ahead:
+    it would be the container's."""
     try:
         names = list_imports(check)
     except SyntaxError:

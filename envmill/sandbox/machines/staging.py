@@ -1,9 +1,11 @@
-"""Where terminals begin: a machine is set up and broken once, kept as a layer, and every session of it begins there.
+"""Where terminals begin: a machine is set up and broken once, kept as a layer, and every session of
+it begins there.
 
 Reset ─► kept, broken so? ─no─► container ─► set up ─► services stopped ─► breaks ─► layer, and the list of what it holds
                           └────► container on the layer ─► services started ─► what stands there now
 
-A machine that must owe nothing to an earlier one is set up anew. So is every one where an engine's layers cost more than that.
+A machine that must owe nothing to an earlier one is set up anew. So is every one where an engine's
+layers cost more than that.
 """
 
 import asyncio
@@ -175,7 +177,8 @@ class MachineLayers:
 
 
 def _name(healthy: Healthy, begun: MachineState | None) -> str:
-    """What a stage stands for; without a beginning, the base image as this system's files are listed."""
+    """What a stage stands for; without a beginning, the base image as this system's files are
+    listed."""
     if begun is None:
         return digest(list_own(healthy))
     files = {path: content.hex() for path, content in healthy.files.items()}

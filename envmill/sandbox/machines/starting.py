@@ -1,4 +1,5 @@
-"""How a machine begins and how what was found of it is spelled: two sides of the state that scenarios and verifiers speak of."""
+"""How a machine begins and how what was found of it is spelled: two sides of the state that
+scenarios and verifiers speak of."""
 
 from collections.abc import Mapping
 
@@ -33,7 +34,8 @@ async def break_down(container: Container, begun: MachineState) -> None:
 
 
 async def make_breaks(container: Container, begun: MachineState) -> None:
-    """All breaks while nothing runs, for a service that ends tidily would take some of them away again."""
+    """All breaks while nothing runs, for a service that ends tidily would take some of them away
+    again."""
     await must_run(container, f"{SERVICES} stop", "stop the services")
     for script in begun.breaks:
         ran = await run(container, f"set -e\numask 022\n{script}")

@@ -1,4 +1,5 @@
-"""A live terminal: one container, the machine that was set up in it, and the one tool that agents have there.
+"""A live terminal: one container, the machine that was set up in it, and the one tool that agents
+have there.
 
 Reset ─► a machine that was set up and broken so (staging.py) ─► what stands there now, kept outside
 Invoke(shell) ─► a command in the shell that stays
@@ -33,7 +34,8 @@ SHOWN = 16 << 10
 
 @dataclass(frozen=True)
 class _Kept:
-    """A snapshot: files, and the list of them that an examination of what follows is compared with."""
+    """A snapshot: files, and the list of them that an examination of what follows is compared
+    with."""
 
     layer: ContainerLayer
     listed: Frame
@@ -44,7 +46,8 @@ Begin: TypeAlias = Callable[[Healthy, MachineState], AbstractAsyncContextManager
 
 
 class TerminalSession:
-    """One live terminal, for one plan or one agent. What is asked of it comes one after the other."""
+    """One live terminal, for one plan or one agent. What is asked of it comes one after the
+    other."""
 
     def __init__(self, healthy: Healthy, tools: Sequence[ToolEntry], begin: Begin) -> None:
         self._healthy, self._begin = healthy, begin
@@ -160,7 +163,8 @@ class TerminalSession:
         assert self._reference is not None
         await self.container.reset(kept.layer)
         listed = await list_frame(self.container, self._healthy)
-        # A copy has change times of its own: what was as at the beginning when it was copied is so now. What it stands on was never listed.
+        # A copy has change times of its own: what was as at the beginning when it was copied is so
+        # now. What it stands on was never listed.
         frame = self._reference.frame
         differed = set(frame.find_changed(kept.listed))
         same = {path: told for path, told in listed.own.items() if path not in differed}

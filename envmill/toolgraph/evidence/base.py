@@ -1,4 +1,5 @@
-"""What evidence is: something that looks at tools and says which value could go where, or which tool goes with which."""
+"""What evidence is: something that looks at tools and says which value could go where, or which
+tool goes with which."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ class ValueLink:
 
 @dataclass(frozen=True, slots=True)
 class ToolBond:
-    """Two tools that belong together, whatever values they have. It weighs; it supplies no argument."""
+    """Two tools that belong together, whatever values they have. It weighs; it supplies no
+    argument."""
 
     first: int
     then: int
@@ -43,7 +45,8 @@ class ToolBond:
     label: Label | None = None
     """A judgement that stands above what the graph would say itself."""
     is_candidate: bool = False
-    """Whether a judge decides on it: it parts domains, and binds two tools only under a label `strong` or `weak`."""
+    """Whether a judge decides on it: it parts domains, and binds two tools only under a label
+    `strong` or `weak`."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Evidence `label`: a model's judgement of how tools rest on each other: strong, weak, independent."""
+"""Evidence `label`: a model's judgement of how tools rest on each other: strong, weak,
+independent."""
 
 import asyncio
 from collections import defaultdict
@@ -16,14 +17,16 @@ PROMPT = Prompt.load(
     Path(__file__).parents[1] / "prompts" / "label.md", RelationInput, RelationReply
 )
 BATCH = 25
-"""Tools of a service that are shown to one call. All its calls are shown the same tools, so that they share a beginning."""
+"""Tools of a service that are shown to one call. All its calls are shown the same tools, so that
+they share a beginning."""
 SHOWN = 24
 """Values of one side of a tool that are shown."""
 STRENGTHS: dict[Label, float] = {"strong": 1.0, "weak": 0.5, "independent": 0.0}
 
 
 class LabelEvidence:
-    """Pairs within one service; a judgement bonds two tools and stands above what the graph would say, and supplies no value."""
+    """Pairs within one service; a judgement bonds two tools and stands above what the graph would
+    say, and supplies no value."""
 
     name = "label"
 

@@ -1,4 +1,5 @@
-"""Evidence `likeness`: candidate pairs of tools whose parameter lists an embedder places near each other. A judge decides on them."""
+"""Evidence `likeness`: candidate pairs of tools whose parameter lists an embedder places near each
+other. A judge decides on them."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,8 @@ BLOCK = 512
 
 
 class LikenessEvidence:
-    """A candidate supplies no value. It helps to part domains; a walk follows it only where a judge calls it strong or weak."""
+    """A candidate supplies no value. It helps to part domains; a walk follows it only where a judge
+    calls it strong or weak."""
 
     name = "likeness"
 
@@ -38,7 +40,8 @@ class LikenessEvidence:
 
 
 def render_parameters(scene: EvidenceInput, tool: int) -> str:
-    """What is placed: the parameter list of a tool, then what it returns; by meaning, so that an `id` is the id of something."""
+    """What is placed: the parameter list of a tool, then what it returns; by meaning, so that an
+    `id` is the id of something."""
     sides = (scene.parameters.inputs[tool], scene.parameters.outputs[tool])
     return ", ".join(
         dict.fromkeys(_render(one) for side in sides for one in side if not one.is_control)

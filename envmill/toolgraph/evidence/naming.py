@@ -8,12 +8,14 @@ from envmill.toolgraph.parameters import NOBODY, ToolParameter
 from envmill.toolgraph.words import COMMON, Words
 
 REFERENCE, VALUE, BARE = 1.0, 0.6, 0.5
-"""What selects a thing; any other value of the same meaning; the same word said of something else, unless it is a common one."""
+"""What selects a thing; any other value of the same meaning; the same word said of something else,
+unless it is a common one."""
 
 SURVEYED = 400
 """Givers of one meaning that are looked at one by one."""
 MOST_SAID = 8
-"""Things that a word is said of, before it says nothing: everything has a note, few things have a sku."""
+"""Things that a word is said of, before it says nothing: everything has a note, few things have a
+sku."""
 
 
 class NameEvidence:

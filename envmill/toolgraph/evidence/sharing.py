@@ -1,4 +1,5 @@
-"""Evidence `sharing`: tools of one service that say nothing of their outputs, and are about the same thing or select the same."""
+"""Evidence `sharing`: tools of one service that say nothing of their outputs, and are about the
+same thing or select the same."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,8 @@ MOST = 40
 
 
 class SharingEvidence:
-    """For lists of servers' tools, most of which describe inputs alone: without it each of these would stand by itself."""
+    """For lists of servers' tools, most of which describe inputs alone: without it each of these
+    would stand by itself."""
 
     name = "sharing"
 

@@ -8,11 +8,13 @@ from envmill.toolgraph.evidence.base import EvidenceInput, ToolBond
 WRITTEN, READ = 0.6, 0.3
 """A later tool meets what the first one wrote; both only read the same."""
 MOST = 40
-"""Tools of one table that are bound to each other: a table that everything touches tells nothing."""
+"""Tools of one table that are bound to each other: a table that everything touches tells
+nothing."""
 
 
 class TableEvidence:
-    """Needs the tables that each tool reads and writes, as environments of kind `sql` declare them."""
+    """Needs the tables that each tool reads and writes, as environments of kind `sql` declare
+    them."""
 
     name = "tables"
 

@@ -1,4 +1,5 @@
-"""Sampler `backward`: a goal first, then whatever gives what it needs, before it; more goals until the chain is long enough."""
+"""Sampler `backward`: a goal first, then whatever gives what it needs, before it; more goals until
+the chain is long enough."""
 
 import random
 
@@ -11,13 +12,15 @@ from schemas.chain import Chain
 DEPTH = 5
 """Needs of needs of …"""
 MAKERS = 0.5
-"""How often a precondition is made true by a tool where one can; else the initial state meets it."""
+"""How often a precondition is made true by a tool where one can; else the initial state meets
+it."""
 GOALS = 12
 """Further goals tried before the chain is left as long as it is."""
 
 
 class BackwardSampler:
-    """Nothing is put into the chain that a later step does not need, but for the goals themselves."""
+    """Nothing is put into the chain that a later step does not need, but for the goals
+    themselves."""
 
     name = "backward"
 
@@ -48,7 +51,8 @@ def work_back(
 
 
 def resolve_goal(course: Course, goal: int, limits: ChainLimits) -> str:
-    """Put a tool and all it needs behind what is there; empty, or why it cannot be. What was put there for its sake stays."""
+    """Put a tool and all it needs behind what is there; empty, or why it cannot be. What was put
+    there for its sake stays."""
     order = list[int]()
     if fault := _resolve(course, goal, order, (), DEPTH):
         return fault

@@ -1,4 +1,5 @@
-"""What a sampler is: chance in, one chain out, or why there is none. It is trusted with nothing: the validator judges all it makes."""
+"""What a sampler is: chance in, one chain out, or why there is none. It is trusted with nothing:
+the validator judges all it makes."""
 
 import random
 from typing import Protocol

@@ -1,4 +1,5 @@
-"""Sampler `linked`: a list is read and one of it picked, something is made of that and used, and something is done for each item.
+"""Sampler `linked`: a list is read and one of it picked, something is made of that and used, and
+something is done for each item.
 
 list ─► one of it ─► a step that makes something ─► a step that uses what was made; list ─► each item: a step
 """
@@ -18,7 +19,8 @@ TRIES = 6
 
 
 class LinkedSampler:
-    """Lists, picks and results together come of the other samplers by chance alone, which is seldom."""
+    """Lists, picks and results together come of the other samplers by chance alone, which is
+    seldom."""
 
     name = "linked"
 

@@ -1,4 +1,5 @@
-"""Sampler `merge`: two chains made one, shared tools called once, and thoughts put in where an argument can be computed from replies."""
+"""Sampler `merge`: two chains made one, shared tools called once, and thoughts put in where an
+argument can be computed from replies."""
 
 import random
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ SHARE = 0.5
 
 
 class MergeSampler:
-    """A DAG: what one of the two chains gives, the other one may take. It is no line, and at least one argument rests on a thought."""
+    """A DAG: what one of the two chains gives, the other one may take. It is no line, and at least
+    one argument rests on a thought."""
 
     name = "merge"
 

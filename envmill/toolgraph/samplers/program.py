@@ -1,4 +1,5 @@
-"""Sampler `program`: control flow. A list is read, and something done for each of its items, for some only where a value says so.
+"""Sampler `program`: control flow. A list is read, and something done for each of its items, for
+some only where a value says so.
 
 read … ─► list ─► each item: [if item.status equals …: change it]
 """
@@ -20,7 +21,8 @@ TRIES = 8
 
 
 class ProgramSampler:
-    """What an author writes as a program is the same record, and goes through the same validator."""
+    """What an author writes as a program is the same record, and goes through the same
+    validator."""
 
     name = "program"
 
@@ -43,7 +45,8 @@ class ProgramSampler:
 
 
 def fill_loop(course: Course, tool: int, around: str, most: int) -> list[Node]:
-    """Steps for each item, each tied to the item or to what was done for it; the loop joins the course."""
+    """Steps for each item, each tied to the item or to what was done for it; the loop joins the
+    course."""
     graph, before = course.graph, course.nodes
     course.nodes, course.loop = [], ("each1", tool, around)
     for _ in range(TRIES):
@@ -91,7 +94,8 @@ def _distinguish(
 
 
 def _can_be_compared(one: ToolParameter, around: str) -> bool:
-    """Not an id: the user says what a value is compared with, and nobody says an id. `told` was settled before keys were found by value."""
+    """Not an id: the user says what a value is compared with, and nobody says an id. `told` was
+    settled before keys were found by value."""
     in_item = one.path.startswith(f"{around}.") and one.depth == 1
     return (
         in_item

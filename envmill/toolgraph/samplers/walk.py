@@ -1,4 +1,5 @@
-"""Sampler `weighted`: from a tool to one that can take what it gives, by how much it rests on it; and walks that are given by names."""
+"""Sampler `weighted`: from a tool to one that can take what it gives, by how much it rests on it;
+and walks that are given by names."""
 
 import random
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ TRIES = 6
 
 
 class WeightedSampler:
-    """Starts where something is given and nothing strongly needed; prefers what strongly rests on the step before."""
+    """Starts where something is given and nothing strongly needed; prefers what strongly rests on
+    the step before."""
 
     name = "weighted"
 
@@ -41,7 +43,8 @@ def follow(
 
 
 def retrace(graph: ToolGraph, tools: Sequence[str], chance: random.Random) -> Chain | str:
-    """A walk given by names, with where each argument comes from; tools that the graph lacks, or that cannot follow, are left out."""
+    """A walk given by names, with where each argument comes from; tools that the graph lacks, or
+    that cannot follow, are left out."""
     course = Course(graph, chance)
     for tool in (graph.index[name] for name in tools if name in graph.index):
         course.add(tool, loose=True)

@@ -82,4 +82,7 @@ def copy(tmp_path):
 
 
 """
-_INITIAL = f"{_COPY}def test_link_fails(tmp_path):\n    assert run('make', folder=copy(tmp_path))[0] != 0, 'it is built already'\n"
+_INITIAL = (
+    f"{_COPY}def test_link_fails(tmp_path):\n    assert run('make', folder=copy(tmp_path))[0] != "
+    "0, 'it is built already'\n"
+)

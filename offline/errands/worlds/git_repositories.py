@@ -1,4 +1,5 @@
-"""World `git_repositories`: a book in chapters, with a history, a change that waits and a file that was lost."""
+"""World `git_repositories`: a book in chapters, with a history, a change that waits and a file that
+was lost."""
 
 from offline.errands.base import ErrandWorld, WorldSite
 from schemas.base import Json
@@ -33,7 +34,8 @@ def make(spot: WorldSite) -> ErrandWorld:
     }
     runs = (_write_history(repo, things, subjects, authors),)
     first = (
-        "@repo@ is a git repository on branch main with the commits @subjects@ (oldest first), of which @dropped@ takes list.txt away. "
+        "@repo@ is a git repository on branch main with the commits @subjects@ (oldest first), of "
+        "which @dropped@ takes list.txt away. "
         "In chapters.txt a change waits that is not committed. Its user is Keeper."
     )
     return ErrandWorld(values, {}, runs, first, _INITIAL)
@@ -42,13 +44,15 @@ def make(spot: WorldSite) -> ErrandWorld:
 def _write_history(repo: str, things: list[str], subjects: list[str], authors: list[str]) -> str:
     """Each commit changes what the one before left, so that the image holds no results."""
     stages = [
-        f"echo '1 {things[0]}' >chapters.txt; printf '{things[3]}\\n{things[0]}\\n' >list.txt; git add -A",
+        f"echo '1 {things[0]}' >chapters.txt; printf '{things[3]}\\n{things[0]}\\n' >list.txt; "
+        "git add -A",
         f"echo '2 {things[1]}' >>chapters.txt",
         "git rm -q list.txt",
         f"echo 'of {things[2]}' >notes.txt; git add -A",
     ]
     commits = [
-        f"{stage}; GIT_AUTHOR_DATE='2026-01-0{number}T10:00:00Z' GIT_COMMITTER_DATE='2026-01-0{number}T10:00:00Z' "
+        f"{stage}; GIT_AUTHOR_DATE='2026-01-0{number}T10:00:00Z' "
+        f"GIT_COMMITTER_DATE='2026-01-0{number}T10:00:00Z' "
         f"git commit -q -a -m '{subject}' --author='{author} <{author.lower()}@example.org>'"
         for number, (stage, subject, author) in enumerate(
             zip(stages, subjects, authors, strict=True), 1

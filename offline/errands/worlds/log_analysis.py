@@ -16,7 +16,8 @@ def make(spot: WorldSite) -> ErrandWorld:
     rows += [(clients[0], 9, 59, paths[0], status, 512) for status in (404, 500, 503)]
     by_status, by_client = Counter(row[4] for row in rows), Counter(row[0] for row in rows)
     log = "".join(
-        f'{ip} - - [12/Mar/2026:{hour:02}:{minute:02}:00 +0000] "GET {path} HTTP/1.1" {status} {size}\n'
+        f'{ip} - - [12/Mar/2026:{hour:02}:{minute:02}:00 +0000] "GET {path} HTTP/1.1" {status} '
+        f"{size}\n"
         for ip, hour, minute, path, status, size in sorted(rows, key=lambda row: row[1:3])
     )
     ranked = sorted(by_client.items(), key=lambda pair: (-pair[1], pair[0]))

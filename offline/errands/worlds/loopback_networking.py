@@ -56,7 +56,8 @@ def make(spot: WorldSite) -> ErrandWorld:
     }
     services = {
         f"{word}_{name}": Service(
-            start=f"setsid -f /usr/bin/python3 -B {home}/serve.py {home}/data/{port}.json {port} {password} >/dev/null 2>&1 </dev/null",
+            start=f"setsid -f /usr/bin/python3 -B {home}/serve.py {home}/data/{port}.json {port} "
+            f"{password} >/dev/null 2>&1 </dev/null",
             program="/usr/bin/python3",
             pattern=f"{home}/data/{port}.json",
         )
@@ -74,7 +75,10 @@ def make(spot: WorldSite) -> ErrandWorld:
         "out": f"{home}/found",
         "count": len(rows),
     }
-    first = "Two services listen on 127.0.0.1, ports @one@ and @two@: /items?page=N gives four items a page, /keepers wants @password@."
+    first = (
+        "Two services listen on 127.0.0.1, ports @one@ and @two@: /items?page=N gives four items "
+        "a page, /keepers wants @password@."
+    )
     return ErrandWorld(values, files, (f"mkdir -p {home}/found",), first, _INITIAL, services)
 
 

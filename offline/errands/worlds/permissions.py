@@ -1,4 +1,5 @@
-"""World `permissions`: a group's folder, keys that all can read, tools that nobody can run, pages that all can write."""
+"""World `permissions`: a group's folder, keys that all can read, tools that nobody can run, pages
+that all can write."""
 
 from offline.errands.base import ErrandWorld, WorldSite
 from schemas.base import Json
@@ -32,7 +33,10 @@ def make(spot: WorldSite) -> ErrandWorld:
         "to_opened": f"{home}/opened.txt",
     }
     runs = (f"groupadd -r {group}", f"chmod 666 {' '.join(opened)}", f"chmod 644 {home}/keys/*")
-    first = "There is a group @group@. All files are root:root; keys have mode 644, tools 644, and these pages 666: @opened@."
+    first = (
+        "There is a group @group@. All files are root:root; keys have mode 644, tools 644, and "
+        "these pages 666: @opened@."
+    )
     return ErrandWorld(values, shared | keys | tools | pages, runs, first, _INITIAL)
 
 

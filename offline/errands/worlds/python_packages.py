@@ -1,4 +1,5 @@
-"""World `python_packages`: a small package with a version in two places, a function that is wrong, and no way to run it yet."""
+"""World `python_packages`: a small package with a version in two places, a function that is wrong,
+and no way to run it yet."""
 
 from offline.errands.base import ErrandWorld, WorldSite
 from schemas.base import Json
@@ -52,7 +53,8 @@ def make(spot: WorldSite) -> ErrandWorld:
         "results": [str(factor * each) for each in (3, 5, 12)],
     }
     files = {
-        project: f'[project]\nname = "{package}"\nversion = "{old}"\nrequires-python = ">=3.11"\n\n[tool.{package}]\nfactor = {factor}\n',
+        project: f'[project]\nname = "{package}"\nversion = "{old}"\nrequires-python = ">=3.11"\n\n'
+        f"[tool.{package}]\nfactor = {factor}\n",
         init: f'"""A small tool."""\n\n__version__ = "{old}"\n',
         f"{home}/src/{package}/core.py": _CORE.replace("FACTOR", str(factor)),
         f"{home}/src/{package}/stats.py": _STATS,

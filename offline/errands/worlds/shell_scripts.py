@@ -1,4 +1,5 @@
-"""World `shell_scripts`: a folder of scripts, of which some are wrong and some are not there yet."""
+"""World `shell_scripts`: a folder of scripts, of which some are wrong and some are not there
+yet."""
 
 from offline.errands.base import ErrandWorld, WorldSite
 from schemas.base import Json

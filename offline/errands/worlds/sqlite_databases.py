@@ -36,7 +36,6 @@ def make(spot: WorldSite) -> ErrandWorld:
         f"INSERT INTO stock VALUES ({n}, '{name}', '{kind}', {quantity}, {price});"
         for n, name, kind, quantity, price in rows
     )
-    schema = "CREATE TABLE stock (id INTEGER PRIMARY KEY, name TEXT NOT NULL, shelf TEXT NOT NULL, quantity INTEGER, price INTEGER);"
     runs = (f"sqlite3 {home}/stock.db <{home}/stock.sql",)
     return ErrandWorld(
         values,
@@ -59,4 +58,7 @@ def ask(sql):
 
 
 """
-_INITIAL = f"{_ASK}def test_stock():\n    assert ask('SELECT * FROM stock ORDER BY id') == @rows@, 'the rows are others'\n"
+_INITIAL = (
+    f"{_ASK}def test_stock():\n    assert ask('SELECT * FROM stock ORDER BY id') == @rows@, 'the "
+    "rows are others'\n"
+)

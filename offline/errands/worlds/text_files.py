@@ -1,4 +1,5 @@
-"""World `text_files`: a roster with lines twice, a notice, minutes in pieces, a memo from another system."""
+"""World `text_files`: a roster with lines twice, a notice, minutes in pieces, a memo from another
+system."""
 
 from offline.errands.base import ErrandWorld, WorldSite
 from schemas.base import Json

@@ -1,1 +1,2 @@
-"""The training loop: a scripted policy server with realistic think times drives the exported OpenEnv server."""
+"""The training loop: a scripted policy server with realistic think times drives the exported
+OpenEnv server."""

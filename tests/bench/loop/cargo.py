@@ -1,4 +1,5 @@
-"""What the training loop plays: environments of the offline author, a shed with a generated check, and one with hostile tools.
+"""What the training loop plays: environments of the offline author, a shed with a generated check,
+and one with hostile tools.
 
 scenario × five policies × three lengths ─► script: calls, last words, and what they earn natively
 """
@@ -25,7 +26,8 @@ from tests.trust import posing
 
 ENVIRONMENTS = 12
 LENGTHS, SHORTEST, LONGEST = 3, 4, 40
-"""Lengths of each policy's script, and bounds of the turns of a rollout, the last words among them."""
+"""Lengths of each policy's script, and bounds of the turns of a rollout, the last words among
+them."""
 _MEDIAN, _SPREAD = 10.0, 0.6
 """Of the turns of a rollout, which are distributed lognormally."""
 _CHECK = """
@@ -85,7 +87,8 @@ class Cargo:
 
 
 async def make(place: Path, environments: int = ENVIRONMENTS) -> Cargo:
-    """The folder that `envmill export --for openenv` writes, and scripts with their native verdicts."""
+    """The folder that `envmill export --for openenv` writes, and scripts with their native
+    verdicts."""
     async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(place / "home")})) as jail:
         posed = [await _pose(theme, jail) for theme in sorted(THEMES)[:environments]]
         checked, hostile = _make_checked(), _make_hostile()

@@ -1,6 +1,8 @@
-"""Latency and memory over sessions: `python -m tests.bench.loop.curve` draws `docs/serving.svg` from what the bench measured.
+"""Latency and memory over sessions: `python -m tests.bench.loop.curve` draws `docs/serving.svg`
+from what the bench measured.
 
-measured.json holds the rows of one run of `make bench AREA=serving`: id → row, the load of the machine in its words.
+measured.json holds the rows of one run of `make bench AREA=serving`: id → row, the load of the
+machine in its words.
 """
 
 import json
@@ -74,11 +76,20 @@ def _render_memory(rows: Rows) -> Iterator[str]:
 
 def _render_axes(left: int, title: str, marks: Sequence[tuple[float, str]]) -> Iterator[str]:
     low = _TOP + _HIGH
-    yield f'<polyline points="{left},{_TOP} {left},{low} {left + _SIDE},{low}" fill="none" stroke="#333"/>'
+    yield (
+        f'<polyline points="{left},{_TOP} {left},{low} {left + _SIDE},{low}" fill="none" '
+        'stroke="#333"/>'
+    )
     for share, words in marks:
-        yield f'<text x="{left - 6}" y="{low - share * _HIGH:.1f}" dy="4" text-anchor="end">{words}</text>'
+        yield (
+            f'<text x="{left - 6}" y="{low - share * _HIGH:.1f}" dy="4" '
+            f'text-anchor="end">{words}</text>'
+        )
     for sessions in SESSIONS:
-        yield f'<text x="{_find_x(left, sessions):.1f}" y="{low + 16}" text-anchor="middle">{sessions}</text>'
+        yield (
+            f'<text x="{_find_x(left, sessions):.1f}" y="{low + 16}" '
+            f'text-anchor="middle">{sessions}</text>'
+        )
     yield f'<text x="{left + _SIDE / 2}" y="{_HEIGHT - 10}" text-anchor="middle">sessions</text>'
     yield f'<text x="{left}" y="{_TOP - 10}">{escape(title)}</text>'
 

@@ -1,4 +1,5 @@
-"""The policy server: it thinks as long as a model does, and drives many sessions at once. A process of its own.
+"""The policy server: it thinks as long as a model does, and drives many sessions at once. A process
+of its own.
 
 python -m tests.bench.loop.policy SCRIPTS  <  settings as JSON  >  what was measured, as JSON
 
@@ -26,7 +27,8 @@ GROUP = 8
 _MEDIAN, _SPREAD, _LEAST, _MOST = 3.0, 0.9, 0.5, 20.0
 """Seconds of a turn, lognormal."""
 _ABORTED, _STRAGGLING = 0.03, 0.01
-"""Share of rollouts that end without a word in their middle, and of turns that take three times the longest."""
+"""Share of rollouts that end without a word in their middle, and of turns that take three times the
+longest."""
 _BRANCHED = 0.1
 """Share of rollouts that are branched from one of their turns."""
 _PERIOD, _UPDATE = 60.0, 4.0
@@ -67,7 +69,8 @@ class Measured:
     """Group → hashes of the states its attempts began in."""
     branches: int = 0
     unlike: int = 0
-    """Episodes that were branched from one of their turns, and those that went on in another way."""
+    """Episodes that were branched from one of their turns, and those that went on in another
+    way."""
     off_policy: int = 0
     """Rollouts that an update of the weights fell into."""
     lag: list[float] = field(default_factory=list[float])

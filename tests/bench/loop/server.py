@@ -29,7 +29,8 @@ class Served:
         return sum(read_pss(pid) for pid in list_tree(self.pid)) / 1e9
 
     def measure_processor(self) -> float:
-        """Seconds of processor time of the tree's live processes and of children they waited for."""
+        """Seconds of processor time of the tree's live processes and of children they waited
+        for."""
         return sum(read_processor(pid) for pid in list_tree(self.pid))
 
     def ask(self, path: str) -> str:

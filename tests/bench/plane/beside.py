@@ -1,4 +1,5 @@
-"""Measured from the driver's seat: a process that forks the zygote itself, pinned to one core with everything below it.
+"""Measured from the driver's seat: a process that forks the zygote itself, pinned to one core with
+everything below it.
 
 Waking a process on another core costs more than a call, so the same is measured unpinned once.
 """
@@ -56,7 +57,8 @@ def measure() -> list[Row]:
 
 
 def start_as_driver(layers: Sequence[str], flavour: str = "tools") -> Templates:
-    """A zygote that is exec'ed as a driver's are: what this process has loaded for its measurements would be in every session."""
+    """A zygote that is exec'ed as a driver's are: what this process has loaded for its measurements
+    would be in every session."""
     own, words = dict(os.environ), sys.orig_argv
     os.environ.clear()
     os.environ.update(list_environment(0))
@@ -125,14 +127,16 @@ def _tell_calls(
         ),
         row(
             "server",
-            "the same call of a FastAPI+SQLite server over a raw keep-alive socket, p50; beside the jailed call",
+            "the same call of a FastAPI+SQLite server over a raw keep-alive socket, p50; beside "
+            "the jailed call",
             served.p50,
             call.p50,
         ),
         row("server_p99", "the same, p99", served.p99, call.p99),
         row(
             "reset_100_calls",
-            f"reset and 100 calls in one message; p99 {batches[0].p99:.0f} µs; beside a plain child process",
+            f"reset and 100 calls in one message; p99 {batches[0].p99:.0f} µs; beside a plain "
+            "child process",
             batches[0].p50,
             native_100.p50,
         ),
@@ -163,7 +167,8 @@ def _measure_episodes(place: Templates, plain: Plain) -> Iterator[Row]:
         play_once(forked, [RESET, *[CALL] * 20])
 
     forked = _refuse_in_place(place)
-    # Long turns: a rate is of one episode after the other, and the first ones after a fork find the core's caches full of it.
+    # Long turns: a rate is of one episode after the other, and the first ones after a fork find the
+    # core's caches full of it.
     whole, blind, single, fork, unjailed = Times(), Times(), Times(), Times(), Times()
     for _ in range(6):
         for taken, work in (
@@ -226,7 +231,8 @@ def _measure_resets(place: Templates) -> Iterator[Row]:
         )
         yield row(
             f"reset_in_place_{name}",
-            f"reset of a proven program, in place unless the state is large; p99 {here.p99:.0f} µs; beside a fork",
+            f"reset of a proven program, in place unless the state is large; p99 {here.p99:.0f} "
+            "µs; beside a fork",
             here.p50,
             fork.p50,
         )

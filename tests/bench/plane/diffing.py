@@ -1,4 +1,5 @@
-"""What changed between two states of many rows, and what telling it costs beside comparing them row by row."""
+"""What changed between two states of many rows, and what telling it costs beside comparing them row
+by row."""
 
 import copy
 import time
@@ -32,7 +33,8 @@ def measure() -> Iterator[Row]:
         )
         yield row(
             f"diff_{size}",
-            f"change set of two states, {CHANGED} of {size:,} rows changed; beside comparing row by row",
+            f"change set of two states, {CHANGED} of {size:,} rows changed; beside comparing row "
+            "by row",
             told,
             compared,
             "ms",

@@ -1,4 +1,5 @@
-"""Measured from the flow process: over asyncio, two hops away, with 64 model calls waiting in the same loop."""
+"""Measured from the flow process: over asyncio, two hops away, with 64 model calls waiting in the
+same loop."""
 
 import asyncio
 import contextlib

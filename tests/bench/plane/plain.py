@@ -1,4 +1,5 @@
-"""The baseline: the same program in a plain child process, called through the native interface without any wire or layer.
+"""The baseline: the same program in a plain child process, called through the native interface
+without any wire or layer.
 
 parent ──one word──► child: does it so many times, answers with seconds
 """
@@ -100,7 +101,8 @@ def _fork(reset: Callable[[], None], call: Callable[[], Any]) -> None:
 
 
 def _open(program: Message) -> tuple[Session, Any]:
-    """A session, and the state it starts from: where a database is, as a session that has met it keeps it."""
+    """A session, and the state it starts from: where a database is, as a session that has met it
+    keeps it."""
     adopt_sessions(SESSIONS)
     source = ProgramImporter(program["files"], program["entry"])
     session = Session(source.load, TOOLS, schema=source.schema)

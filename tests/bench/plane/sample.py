@@ -1,4 +1,5 @@
-"""The sample everything is measured with: a shop of rows, as a program of the jail and as the messages that drive it."""
+"""The sample everything is measured with: a shop of rows, as a program of the jail and as the
+messages that drive it."""
 
 from typing import Any
 

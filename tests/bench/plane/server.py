@@ -1,6 +1,8 @@
-"""The usual way, as a baseline: a FastAPI server with an SQLite file per environment, driven over a raw keep-alive socket.
+"""The usual way, as a baseline: a FastAPI server with an SQLite file per environment, driven over a
+raw keep-alive socket.
 
-The handler is a plain function, as those are that wait for a database: a coroutine would hold up every other request.
+The handler is a plain function, as those are that wait for a database: a coroutine would hold up
+every other request.
 """
 
 import json
@@ -126,7 +128,8 @@ def _fill(file: Path) -> None:
 
 
 def read_pss(pid: int) -> float:
-    """Megabytes of a process, what it shares counted by its part; 0 where the kernel does not tell."""
+    """Megabytes of a process, what it shares counted by its part; 0 where the kernel does not
+    tell."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:

@@ -1,4 +1,5 @@
-"""An environment over tables from the driver's seat, pinned: call, undo, start and memory, beside a server of its own."""
+"""An environment over tables from the driver's seat, pinned: call, undo, start and memory, beside a
+server of its own."""
 
 import json
 import sys
@@ -124,7 +125,8 @@ def _measure_resets(template: Template, plain: Plain, server: Server) -> Iterato
         taken = undone[kilobytes]
         yield row(
             f"undo_{kilobytes}kb",
-            f"reset of a session that has written, {name} of rows, wire included; p99 {taken.p99:.0f} µs; beside a plain child",
+            f"reset of a session that has written, {name} of rows, wire included; p99 "
+            f"{taken.p99:.0f} µs; beside a plain child",
             taken.p50,
             native.p50,
         )
@@ -152,7 +154,8 @@ def _measure_start(place: Templates, server: Server) -> Iterator[Row]:
         time.sleep(0.01)
     yield row(
         "cold_start",
-        f"source, schema and rows to a session that is ready, all layers; p99 {cold.p99 / 1e3:.1f} ms",
+        "source, schema and rows to a session that is ready, all layers; p99 "
+        f"{cold.p99 / 1e3:.1f} ms",
         cold.p50 / 1e3,
         unit="ms",
     )

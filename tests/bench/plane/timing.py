@@ -1,4 +1,5 @@
-"""Timing: works in turns, so that a noisy neighbour troubles all alike; p50 and p99 of what each took."""
+"""Timing: works in turns, so that a noisy neighbour troubles all alike; p50 and p99 of what each
+took."""
 
 import time
 from collections.abc import Callable, Sequence

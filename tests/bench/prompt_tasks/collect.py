@@ -1,8 +1,10 @@
 """Make `sent.jsonl.xz`: `python -m tests.bench.prompt_tasks.collect EXCHANGES CHECKOUT`.
 
-EXCHANGES holds what was sent to the recorded author and what came back, one file for each recipe; CHECKOUT is a checkout of 405286e. A
-prompt is taken only if a template of that checkout renders to exactly its text; the slots are read from it. The first request for each
-recorded task is kept: a repair was a new prompt then and is a turn of the conversation today, which would compare mechanisms.
+EXCHANGES holds what was sent to the recorded author and what came back, one file for each recipe;
+CHECKOUT is a checkout of 405286e. A prompt is taken only if a template of that checkout renders to
+exactly its text; the slots are read from it. The first request for each recorded task is kept: a
+repair was a new prompt then and is a turn of the conversation today, which would compare
+mechanisms.
 """
 
 import json

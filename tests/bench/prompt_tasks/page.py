@@ -1,4 +1,5 @@
-"""`python -m tests.bench.prompt_tasks.page`: measure, and write the table of docs/prompts.md between its two marks."""
+"""`python -m tests.bench.prompt_tasks.page`: measure, and write the table of docs/prompts.md
+between its two marks."""
 
 from collections.abc import Iterable
 from pathlib import Path

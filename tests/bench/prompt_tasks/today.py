@@ -1,7 +1,8 @@
 """Today's prompts for the recorded tasks.
 
-An item's replies are replayed through generate and build, so that each prompt is given what the real line gives it: the same environment,
-rows, tools and program, written by the same author. What is asked before there is an item is rendered from the slots that were filled then.
+An item's replies are replayed through generate and build, so that each prompt is given what the
+real line gives it: the same environment, rows, tools and program, written by the same author. What
+is asked before there is an item is rendered from the slots that were filled then.
 """
 
 import asyncio
@@ -30,7 +31,8 @@ class Asked:
 
     text: str
     schema: Json
-    """Reply schema that an OpenAI-compatible server enforces; None where it stands in the text alone."""
+    """Reply schema that an OpenAI-compatible server enforces; None where it stands in the text
+    alone."""
 
 
 @dataclass
@@ -81,7 +83,8 @@ def _render_mined(sent: Sent, mined: Sequence[Sent]) -> Asked:
 
 
 def _list_cards(sent: Sent, mined: Sequence[Sent]) -> list[Json]:
-    """The tools of a document, all of them and in one order: what today's line shows to each call."""
+    """The tools of a document, all of them and in one order: what today's line shows to each
+    call."""
     document = [task for task in mined if task.stem.split(".")[:2] == sent.stem.split(".")[:2]]
     return [
         json.loads(task.inputs["tool"]) for task in sorted(document, key=lambda task: task.stem)

@@ -1,4 +1,5 @@
-"""Replies that a session may forge: whatever passes the driver's check has the form and the amounts that the flow process relies on."""
+"""Replies that a session may forge: whatever passes the driver's check has the form and the amounts
+that the flow process relies on."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Exported folders of strangers: the factory's reader and the one in a folder read them or refuse them in words, and show nothing else."""
+"""Exported folders of strangers: the factory's reader and the one in a folder read them or refuse
+them in words, and show nothing else."""
 
 import json
 import shutil
@@ -28,7 +29,8 @@ class FoldersTarget(Target):
             parcel = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
             write_parcel(parcel, Path(home), "r")
             whole = read_files(Path(home) / parcel.name)
-        # Without digests, or nearly every change would end there; the code in the folder is not read by anybody.
+        # Without digests, or nearly every change would end there; the code in the folder is not
+        # read by anybody.
         self._files = {
             path: content
             for path, content in whole.items()

@@ -1,4 +1,5 @@
-"""Releases of others: an importer gives folders and remarks or refuses the whole in words; what it gives can be reported and written."""
+"""Releases of others: an importer gives folders and remarks or refuses the whole in words; what it
+gives can be reported and written."""
 
 import asyncio
 import json
@@ -45,7 +46,10 @@ class ImportersTarget(Target):
         try:
             (home / "release").mkdir()
             write_tree(tree, home / "release")
-            return f"{system.decode()} {self._loop.run_until_complete(self._bring(system.decode(), home))}"
+            return (
+                f"{system.decode()} "
+                f"{self._loop.run_until_complete(self._bring(system.decode(), home))}"
+            )
         finally:
             shutil.rmtree(home)
 

@@ -1,4 +1,5 @@
-"""Requests to the MCP server over HTTP, as bytes: each is answered or the socket closed, and an honest client is served all the while."""
+"""Requests to the MCP server over HTTP, as bytes: each is answered or the socket closed, and an
+honest client is served all the while."""
 
 import http.client
 import json

@@ -1,4 +1,5 @@
-"""Lines of an MCP client: each is answered by JSON-RPC or by nothing, and an honest request after them by what it asks for."""
+"""Lines of an MCP client: each is answered by JSON-RPC or by nothing, and an honest request after
+them by what it asks for."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""States that one session shows, one after the other: the driver reads what differs, and must take no text that is not an object's."""
+"""States that one session shows, one after the other: the driver reads what differs, and must take
+no text that is not an object's."""
 
 import json
 from typing import Any
@@ -58,7 +59,8 @@ class StatesTarget(Target):
 
 
 def _read_all(texts: list[str]) -> str:
-    """With the codec that is set, whose word counts: of a key that stands twice, one looks at both values and the other at the last."""
+    """With the codec that is set, whose word counts: of a key that stands twice, one looks at both
+    values and the other at the last."""
     reading, told = StateReading(), set[str]()
     for text in texts:
         try:

@@ -1,4 +1,5 @@
-"""Documents that describe tools: sketches and remarks come out, or a refusal in words, whatever they refer to."""
+"""Documents that describe tools: sketches and remarks come out, or a refusal in words, whatever
+they refer to."""
 
 import json
 import shutil

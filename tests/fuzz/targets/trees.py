@@ -1,4 +1,5 @@
-"""Folders as inputs: a JSON object path → bytes as Latin-1, of which files are changed, renamed, removed, or exchanged for links."""
+"""Folders as inputs: a JSON object path → bytes as Latin-1, of which files are changed, renamed,
+removed, or exchanged for links."""
 
 import json
 from contextlib import suppress

@@ -1,4 +1,5 @@
-"""Frames between the processes of the jail: bytes come in pieces, and a message, BadFrame or the end comes out, with either codec."""
+"""Frames between the processes of the jail: bytes come in pieces, and a message, BadFrame or the
+end comes out, with either codec."""
 
 import math
 import os

@@ -1,4 +1,5 @@
-"""The ground that specimens vary: one small studio, right in every part, its tests, and a scenario with an oracle and a derived verifier.
+"""The ground that specimens vary: one small studio, right in every part, its tests, and a scenario
+with an oracle and a derived verifier.
 
 Its program runs only in the jail.
 """

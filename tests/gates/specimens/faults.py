@@ -1,9 +1,9 @@
-"""The studio with one thing wrong, and the studio with something odd that is right: per gate, three of each and more.
+"""The studio with one thing wrong, and the studio with something odd that is right: per gate, three
+of each and more.
 
-A specimen is the pieces of the program that are replaced; what is dropped is dropped for the reason that stands beside it.
+A specimen is the pieces of the program that are replaced; what is dropped is dropped for the reason
+that stands beside it.
 """
-
-# ruff: noqa: E501  pieces of a program stand here as they are
 
 from tests.gates.specimens import relating, replies
 from tests.gates.specimens.pieces import GET, INIT, LIST, TOP_CHECK, Swap
@@ -27,8 +27,10 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "hash_order",
             (
                 (
-                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == member["id"]]',
-                    'return [dict(self.bookings[key]) for key in {key for key, row in self.bookings.items() if row["member_id"] == member["id"]}]',
+                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == '
+                    'member["id"]]',
+                    "return [dict(self.bookings[key]) for key in {key for key, row in "
+                    'self.bookings.items() if row["member_id"] == member["id"]}]',
                 ),
             ),
         ),
@@ -56,7 +58,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     "        price = seats",
-                    "        if now().minute:\n            raise Rejection('too_late', 'Book on the hour.')\n        price = seats",
+                    "        if now().minute:\n            raise Rejection('too_late', 'Book on "
+                    "the hour.')\n        price = seats",
                 ),
             ),
         ),
@@ -127,7 +130,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     '        if seats > course["free"]:',
-                    '        course["asked"] = course.get("asked", 0) + 1\n        if seats > course["free"]:',
+                    '        course["asked"] = course.get("asked", 0) + 1\n        if seats > '
+                    'course["free"]:',
                 ),
             ),
         ),
@@ -139,7 +143,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     "        if seats > course",
-                    "        if seats:\n            raise Rejection('closed', 'No bookings today.')\n        if seats > course",
+                    "        if seats:\n            raise Rejection('closed', 'No bookings "
+                    "today.')\n        if seats > course",
                 ),
             ),
         ),
@@ -152,7 +157,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
                     '        booking = dict(self._find(self.bookings, booking_id, "booking"))',
                 ),
                 (
-                    '        self.classes[booking["class_id"]]["free"] += booking["seats"]\n        self.members[booking["member_id"]]["balance"] += booking["paid"]\n',
+                    '        self.classes[booking["class_id"]]["free"] += booking["seats"]\n     '
+                    '   self.members[booking["member_id"]]["balance"] += booking["paid"]\n',
                     "",
                 ),
             ),
@@ -275,7 +281,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     '        if seats > course["free"]:',
-                    '        course["free"] += 1\n        course["free"] -= 1\n        if seats > course["free"]:',
+                    '        course["free"] += 1\n        course["free"] -= 1\n        if seats '
+                    '> course["free"]:',
                 ),
             ),
         ),

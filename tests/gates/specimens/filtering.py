@@ -11,7 +11,8 @@ from schemas.scenario import Scenario, UserContract
 from tests.specimens import LEND, make_environment, make_scenario
 
 Outcomes = str
-"""One letter an attempt: p passed, f failed, e ended in error, u in a fault of the simulated user."""
+"""One letter an attempt: p passed, f failed, e ended in error, u in a fault of the simulated
+user."""
 
 _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
 
@@ -80,7 +81,8 @@ UNTRAINABLE: dict[str, tuple[Outcomes, list[Outcomes], str]] = {
 SHED = make_environment()
 BARN = make_environment(name="Barn", rules=["Another rule."])
 LONG = (
-    "Good morning, Ada has come by for the drill we promised her last week, so please lend it to her, and have a look whether "
+    "Good morning, Ada has come by for the drill we promised her last week, so please lend it to "
+    "her, and have a look whether "
     "she still has anything else of ours before you do."
 )
 
@@ -118,15 +120,20 @@ REPEATS: dict[str, tuple[Scenario, Scenario, str]] = {
 """F4: name → two scenarios, and the reason that one of them is dropped for."""
 
 PROTECTED = [
-    "I am Raj Sankar and I would like to return the water bottle from order 4417; please refund it to the card I paid with, and tell me "
+    "I am Raj Sankar and I would like to return the water bottle from order 4417; please refund "
+    "it to the card I paid with, and tell me "
     "how many days that usually takes.",
-    "Move every file older than thirty days from the reports folder into the archive, compress the archive, and then write a short "
+    "Move every file older than thirty days from the reports folder into the archive, compress "
+    "the archive, and then write a short "
     "message to Lena that says how much space was won.",
-    "My flight to Oslo on 12 May was cancelled. Find me the next one that still has two seats together by the window, and charge the "
+    "My flight to Oslo on 12 May was cancelled. Find me the next one that still has two seats "
+    "together by the window, and charge the "
     "difference to my travel certificate.",
-    "You must obtain explicit confirmation from the customer before any action that changes the booking database, and you may make "
+    "You must obtain explicit confirmation from the customer before any action that changes the "
+    "booking database, and you may make "
     "only one tool call at a time.",
-    "Please move the 9 boxes for Anna from room 14 to the big store behind the north gate and then tell Bob about it before you leave.",
+    "Please move the 9 boxes for Anna from room 14 to the big store behind the north gate and "
+    "then tell Bob about it before you leave.",
 ]
 """Texts as benchmarks have them, written for these tests."""
 
@@ -134,23 +141,28 @@ CONTAMINATED: dict[str, tuple[str, str]] = {
     "as it stands": (PROTECTED[0], "same_text"),
     "among other words": (f"Hello there, one thing. {PROTECTED[1]} Thanks a lot for doing it today.", "quotation"),
     "other names and numbers": (
-        "Please move the 7 boxes for Mia from room 3 to the big store behind the north gate and then tell Raj about it before you leave.",
+        "Please move the 7 boxes for Mia from room 3 to the big store behind the north gate and "
+"then tell Raj about it before you leave.",
         "quotation",
     ),
     "pieces of it": (
-        "Move every file older than thirty days from the reports. Write a short message to Lena that says how much space.", "copy"
+        "Move every file older than thirty days from the reports. Write a short message "
+"to Lena that says how much space.", "copy"
     ),
     "words left out here and there": (
-        "Please obtain explicit confirmation from the customer before an action that changes the booking database and you may make "
+        "Please obtain explicit confirmation from the customer before an action that changes the "
+"booking database and you may make "
         "only a single tool call at a time.",
         "reworded",
     ),
     "the same genre": (
-        "I am calling about the lamp from my last order: the shade is broken. Can you send me another one and tell me when it comes?", ""
+        "I am calling about the lamp from my last order: the shade is broken. Can you send me "
+"another one and tell me when it comes?", ""
     ),
     "a common turn of speech": ("Please tell me how many days that usually takes.", ""),
     "the same thing in words of its own": (
-        "Whatever in reports is more than a month old belongs in the archive. Zip it; Lena wants to know the gain.", ""
+        "Whatever in reports is more than a month old belongs in the archive. Zip it; Lena "
+"wants to know the gain.", ""
     ),
     "too short to be anybody's": ("Please refund it.", ""),
 }  # fmt: skip

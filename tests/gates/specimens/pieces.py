@@ -1,10 +1,11 @@
 """Pieces of the studio's program that specimens replace."""
 
-# ruff: noqa: E501  pieces of a program stand here as they are
-
 Swap = tuple[str, str]
 
-TOP_CHECK = '        if not 1 <= amount <= 100:\n            raise Rejection("amount_out_of_range", f"amount must be from 1 to 100, not {amount}.")\n'
+TOP_CHECK = (
+    '        if not 1 <= amount <= 100:\n            raise Rejection("amount_out_of_range", '
+    'f"amount must be from 1 to 100, not {amount}.")\n'
+)
 TOP = '        member["balance"] += amount\n        return dict(member)'
 BOOK = '        self.bookings[booking["id"]] = booking\n        return dict(booking)'
 GET = 'return dict(self._find(self.bookings, booking_id, "booking"))'

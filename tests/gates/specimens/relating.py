@@ -29,7 +29,9 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
                 (INIT, f"{INIT}\n        self._cache = None"),
                 (
                     LIST,
-                    'self._cache = self._cache or [dict(row) for row in self.classes.values()]\n        return [row for row in self._cache if day is None or row["day"] == day]',
+                    "self._cache = self._cache or [dict(row) for row in self.classes.values()]\n "
+                    '       return [row for row in self._cache if day is None or row["day"] == '
+                    "day]",
                 ),
             ),
         ),
@@ -54,8 +56,10 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "queries_disagree",
             (
                 (
-                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == member["id"]]',
-                    'return [dict(row, paid=0) for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == '
+                    'member["id"]]',
+                    "return [dict(row, paid=0) for row in self.bookings.values() if "
+                    'row["member_id"] == member["id"]]',
                 ),
             ),
         ),
@@ -149,7 +153,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     CANCEL,
-                    '        for row in self.bookings.values():\n            if row["id"] != booking_id:\n                row["status"] = "cancelled"',
+                    '        for row in self.bookings.values():\n            if row["id"] != '
+                    'booking_id:\n                row["status"] = "cancelled"',
                 ),
             ),
         ),
@@ -162,7 +167,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
                 (TOP_CHECK, ""),
                 (
                     TOP,
-                    '        for row in self.members.values():\n            if row["id"] != member_id:\n                row["balance"] = balance\n'
+                    '        for row in self.members.values():\n            if row["id"] != '
+                    'member_id:\n                row["balance"] = balance\n'
                     "        return dict(member)",
                 ),
             ),
@@ -189,7 +195,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     LIST,
-                    'return [dict(row, times=[] if day is None else [{"day": day}]) for row in self.classes.values() if day is None or row["day"] == day]',
+                    'return [dict(row, times=[] if day is None else [{"day": day}]) for row in '
+                    'self.classes.values() if day is None or row["day"] == day]',
                 ),
             ),
         ),
@@ -305,8 +312,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     CANCEL,
-                    '        for row in self.bookings.values():\n            row["booked_on"] = row["booked_on"] if row["id"] == booking_id else "2026-03-01"\n'
-                    + CANCEL,
+                    '        for row in self.bookings.values():\n            row["booked_on"] = '
+                    'row["booked_on"] if row["id"] == booking_id else "2026-03-01"\n' + CANCEL,
                 ),
             ),
         ),

@@ -1,7 +1,5 @@
 """The studio with replies that are wrong, or odd and right."""
 
-# ruff: noqa: E501  pieces of a program stand here as they are
-
 from tests.gates.specimens.pieces import BOOK, BOOKINGS, LIST, TOP, Swap
 
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
@@ -11,7 +9,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "error_as_result",
             (
                 (
-                    'raise Rejection("amount_out_of_range", f"amount must be from 1 to 100, not {amount}.")',
+                    'raise Rejection("amount_out_of_range", f"amount must be from 1 to 100, not '
+                    '{amount}.")',
                     'return {"error": "amount out of range"}',
                 ),
             ),
@@ -52,7 +51,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "failure_in_words",
             (
                 (
-                    "raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")",
+                    "raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} "
+                    'seats left.")',
                     'return "Failed: the class is full."',
                 ),
             ),
@@ -141,7 +141,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     LIST,
-                    'return [{"free": row["free"], "price": row["price"]} for row in self.classes.values() if day is None or row["day"] == day]',
+                    'return [{"free": row["free"], "price": row["price"]} for row in '
+                    'self.classes.values() if day is None or row["day"] == day]',
                 ),
             ),
         ),
@@ -150,7 +151,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "constant_reply",
             (
                 (
-                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                    'return [dict(row) for row in self.bookings.values() if row["member_id"] == '
+                    'member["id"]]',
                     "return [dict(row) for row in self.bookings.values()]",
                 ),
             ),
@@ -165,7 +167,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             "nothing done, and a false of its own says so",
             (
                 (
-                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} '
+                    'already.")',
                     'return {"cancelled": False, "booking_id": booking_id}',
                 ),
             ),
@@ -174,7 +177,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             "nothing to do, and said so",
             (
                 (
-                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} '
+                    'already.")',
                     'return {"message": "It was cancelled already."}',
                 ),
             ),
@@ -193,7 +197,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     TOP,
-                    '        before = member["balance"]\n        member["balance"] += amount\n        return dict(member, before=before)',
+                    '        before = member["balance"]\n        member["balance"] += amount\n   '
+                    "     return dict(member, before=before)",
                 ),
             ),
         ),
@@ -211,7 +216,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     TOP,
-                    '        before = dict(member)\n        member["balance"] += amount\n        return {"before": before, "after": dict(member)}',
+                    '        before = dict(member)\n        member["balance"] += amount\n        '
+                    'return {"before": before, "after": dict(member)}',
                 ),
             ),
         ),
@@ -233,7 +239,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
                 ),
                 (
                     BOOKINGS,
-                    'return [dict(row, member_name=member["name"]) for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                    'return [dict(row, member_name=member["name"]) for row in '
+                    'self.bookings.values() if row["member_id"] == member["id"]]',
                 ),
             ),
         ),
@@ -248,7 +255,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     LIST,
-                    'return [{"id": row["id"], "name": row["name"]} for row in self.classes.values() if day is None or row["day"] == day]',
+                    'return [{"id": row["id"], "name": row["name"]} for row in '
+                    'self.classes.values() if day is None or row["day"] == day]',
                 ),
             ),
         ),

@@ -1,7 +1,9 @@
-"""A hostile program: one method body, what it may end in under the layers, and what it gets where there are none.
+"""A hostile program: one method body, what it may end in under the layers, and what it gets where
+there are none.
 
-Bodies run in the jail, or bare in a throwaway container, and nowhere else. `port`, `path` and `name` lead to things the test watches
-from outside. A body returns true exactly when it got what it wanted.
+Bodies run in the jail, or bare in a throwaway container, and nowhere else. `port`, `path` and
+`name` lead to things the test watches from outside. A body returns true exactly when it got what it
+wanted.
 """
 
 from dataclasses import dataclass
@@ -9,8 +11,9 @@ from textwrap import dedent, indent
 from typing import Any, Literal
 
 Harm = Literal["true", "hangs", "dies", "floods", "multiplies", "unfit", "forged", "poisons"]
-"""What a bare runner suffers: the body returned true; no answer came; the process was gone; more bytes came than a runner wants;
-there were more processes than one; what came is no JSON; an answer came that the program never returned; the next session was not clean."""
+"""What a bare runner suffers: the body returned true; no answer came; the process was gone; more
+bytes came than a runner wants; there were more processes than one; what came is no JSON; an answer
+came that the program never returned; the next session was not clean."""
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,15 @@ class Attack:
 
     body: str
     codes: tuple[str, ...]
-    """Reason codes it may end in; empty when it may simply get false back. A busy machine may make a time-out of any."""
+    """Reason codes it may end in; empty when it may simply get false back. A busy machine may make
+    a time-out of any."""
     bare: Harm
     """What it does to a runner without layers and deadlines."""
     control: tuple[str, ...] = ()
     """Layers without which the sandbox itself lets it have what it wanted."""
     own: bool = False
-    """It only lies about itself, which nothing prevents: what counts is that the next session does not see it."""
+    """It only lies about itself, which nothing prevents: what counts is that the next session does
+    not see it."""
     tables: bool = False
     """Its state is a database, which the body finds as `db`."""
 

@@ -1,4 +1,5 @@
-"""Programs that take more than their share: memory, processes, descriptors, and room in replies, states, logs and journals."""
+"""Programs that take more than their share: memory, processes, descriptors, and room in replies,
+states, logs and journals."""
 
 from tests.hostile.corpus.base import Attack
 
@@ -47,7 +48,8 @@ EXHAUSTING: dict[str, Attack] = {
     ),
     "an error as long as a book": Attack('raise ValueError("x" * (40 << 20))', ("crash",), "floods"),
     "a rejection as long as a book": Attack(
-        'from envmill.runtime import Rejection\nraise Rejection("no", "x" * (40 << 20))', ("no", "crash", "bad_reply"), "floods"
+        'from envmill.runtime import Rejection\nraise Rejection("no", "x" * (40 << '
+'20))', ("no", "crash", "bad_reply"), "floods"
     ),
     "standard output without end": Attack("while True: os.write(1, b'x' * 65536)", ("timeout",), "hangs"),
     "errors printed without end": Attack("while True: print('x' * 65536, file=sys.__stderr__, flush=True)", ("timeout", "crash"), "hangs"),

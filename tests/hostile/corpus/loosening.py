@@ -1,4 +1,5 @@
-"""Programs that touch other processes, or take the jail apart: limits, filters, users, memory, and rarely guarded corners of the kernel."""
+"""Programs that touch other processes, or take the jail apart: limits, filters, users, memory, and
+rarely guarded corners of the kernel."""
 
 from tests.hostile.corpus.base import KERNEL, Attack
 
@@ -31,13 +32,15 @@ LOOSENING: dict[str, Attack] = {
     "be dumped": Attack("return libc.prctl(4, 1, 0, 0, 0) == 0", (), "true", ("seccomp",)),
     "a filter of its own": Attack(
         'allow = struct.pack("<HBBI", 6, 0, 0, 0x7FFF0000)\n'
-        "class Code(ctypes.Structure): _fields_ = [('n', ctypes.c_ushort), ('at', ctypes.c_char_p)]\n"
+        "class Code(ctypes.Structure): _fields_ = [('n', ctypes.c_ushort), ('at', "
+"ctypes.c_char_p)]\n"
         "libc.prctl(38, 1, 0, 0, 0)\n"
         "return libc.prctl(22, 2, ctypes.byref(Code(1, allow)), 0, 0) == 0",
         (), "true", ("seccomp",),
     ),
     "executable memory": Attack(
-        "libc.mmap.restype = ctypes.c_void_p\nreturn libc.mmap(None, 4096, 7, 0x22, -1, 0) != ctypes.c_void_p(-1).value",
+        "libc.mmap.restype = ctypes.c_void_p\nreturn libc.mmap(None, 4096, 7, 0x22, -1, 0) != "
+"ctypes.c_void_p(-1).value",
         (), "true", ("seccomp",),
     ),
     "memory made executable": Attack(
@@ -47,10 +50,12 @@ LOOSENING: dict[str, Attack] = {
     ),
     "user namespace": Attack("return libc.unshare(0x10000000) == 0", (), "true"),
     "join a namespace": Attack(
-        'return libc.setns(libc.open(b"/proc/self/ns/uts", 0), 0) == 0 or libc.open(b"/proc/self/ns/uts", 0) >= 0',
+        'return libc.setns(libc.open(b"/proc/self/ns/uts", 0), 0) == 0 or '
+'libc.open(b"/proc/self/ns/uts", 0) >= 0',
         (), "true",
     ),
-    "mount": Attack('return libc.mount(b"none", b"/dev/shm", b"tmpfs", 0, None) == 0 or ctypes.get_errno() != errno.EPERM', (), "true"),
+    "mount": Attack('return libc.mount(b"none", b"/dev/shm", b"tmpfs", 0, None) == 0 or ctypes.get_errno() '
+'!= errno.EPERM', (), "true"),
     "raise a limit": Attack("import resource\nresource.setrlimit(resource.RLIMIT_NPROC, (99, 99))\nreturn True", ("crash",), "true"),
     "become root": Attack("os.setuid(0)\nreturn True", ("crash",), "true"),
     "io_uring": Attack('return libc.syscall(CALL["io_uring_setup"], 1, ctypes.create_string_buffer(256)) >= 0', (), "true"),
@@ -58,11 +63,13 @@ LOOSENING: dict[str, Attack] = {
     "faults in user hands": Attack('return libc.syscall(CALL["userfaultfd"], 1) >= 0', (), "true"),
     "counters of the processor": Attack(
         'about = b"\\1\\0\\0\\0" + bytes(124)\n'
-        'return libc.syscall(CALL["perf_event_open"], about, 0, -1, -1, 0) >= 0 or ctypes.get_errno() != errno.EPERM',
+        'return libc.syscall(CALL["perf_event_open"], about, 0, -1, -1, 0) >= 0 or '
+'ctypes.get_errno() != errno.EPERM',
         (), "true",
     ),
     "a program for the kernel": Attack(
-        'return libc.syscall(CALL["bpf"], 0, bytes(128), 128) >= 0 or ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS)', (), "true"
+        'return libc.syscall(CALL["bpf"], 0, bytes(128), 128) >= 0 or '
+'ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS)', (), "true"
     ),
     "another personality": Attack('return libc.personality(0x0040000) != -1', (), "true"),
     "a child that shares memory": Attack(

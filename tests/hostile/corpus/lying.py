@@ -1,4 +1,5 @@
-"""Programs that break the protocol, forge its frames, or spoil the interpreter for who comes next."""
+"""Programs that break the protocol, forge its frames, or spoil the interpreter for who comes
+next."""
 
 from tests.hostile.corpus.base import Attack
 
@@ -41,21 +42,25 @@ LYING: dict[str, Attack] = {
     "an answer with a field of its own": Attack('forge(FORGED | {"reward": 1})', ("killed",), _OWN),
     "an answer that used less than nothing": Attack('forge(FORGED | {"uses": {"ids": -(10 ** 30)}})', ("killed",), _OWN),
     "a blob by another file's name": Attack(
-        'forge(FORGED | {"parts": [{"type": "blob", "hash": "../../../etc/passwd", "media_type": "a/b", "size": 1}]})', ("killed",), _OWN
+        'forge(FORGED | {"parts": [{"type": "blob", "hash": "../../../etc/passwd", '
+'"media_type": "a/b", "size": 1}]})', ("killed",), _OWN
     ),
     "notes without fields": Attack('forge(FORGED | {"notifications": [{}]})', ("killed",), _OWN),
     "an answer nested nine hundred deep": Attack(
-        "deep = 1\nfor _ in range(900): deep = [deep]\nforge(FORGED | {'parts': [{'type': 'json', 'value': deep}]})", ("killed",), _OWN
+        "deep = 1\nfor _ in range(900): deep = [deep]\nforge(FORGED | {'parts': "
+"[{'type': 'json', 'value': deep}]})", ("killed",), _OWN
     ),
     "every write fails": Attack("os.write = None; os.dup2(0, own_socket())", ("killed", "crash"), "dies"),
     "rewrite its own tools": Attack(
-        "World.work = lambda self: 'forged'\njson.dumps = None; len.__self__.len = None", (), "poisons", own=True
+        "World.work = lambda self: 'forged'\njson.dumps = None; len.__self__.len = "
+"None", (), "poisons", own=True
     ),
     "rewrite its own checks": Attack("World.check = lambda *_: True\nWorld.work = lambda self: 2", (), "poisons", own=True),
     "patched clock": Attack("time.time = time.monotonic = lambda: 0\nWorld.work = lambda self: time.time()", (), "poisons", own=True),
     "patched built-ins": Attack("builtins.__build_class__ = None", (), "poisons", own=True),
     "patched chance": Attack(
-        "random.Random.random = lambda self: 4\nbuiltins.isinstance = lambda *_: True\nWorld.__init__ = None",
+        "random.Random.random = lambda self: 4\nbuiltins.isinstance = lambda *_: True\n"
+"World.__init__ = None",
         (), "poisons", own=True,
     ),
     "a finder among the importers": Attack(

@@ -2,14 +2,18 @@
 
 from tests.hostile.corpus.base import KERNEL, Attack
 
-_DATAGRAM = 'return socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"out", ("127.0.0.1", port)) == 3'
+_DATAGRAM = (
+    'return socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"out", ("127.0.0.1", port)) '
+    "== 3"
+)
 
 REACHING: dict[str, Attack] = {
     "read a file": Attack('return "root" in open("/etc/passwd").read()', ("crash",), "true", KERNEL),
     "list a folder": Attack('return bool(os.listdir("/"))', ("crash",), "true", KERNEL),
     "write a file": Attack("open(path, 'w')\nreturn True", ("crash",), "true", KERNEL),
     "read its own source": Attack(
-        "import envmill.runtime.session as ours\nreturn 'class' in open(ours.__file__).read()", ("crash",), "true", KERNEL
+        "import envmill.runtime.session as ours\nreturn 'class' in "
+"open(ours.__file__).read()", ("crash",), "true", KERNEL
     ),
     "look for what the interpreter opened": Attack('return bool(os.listdir("/proc/self/fd"))', ("crash",), "true", KERNEL),
     "command lines of other processes": Attack('return len(open("/proc/1/cmdline").read()) > 0', ("crash",), "true", KERNEL),
@@ -23,7 +27,8 @@ REACHING: dict[str, Attack] = {
     "TCP": Attack('return socket.create_connection(("127.0.0.1", port), 1) is not None', ("crash",), "true", KERNEL),
     "UDP": Attack(_DATAGRAM, ("crash",), "true", KERNEL),
     "TCP of its own to be called": Attack(
-        'served = socket.socket()\nserved.bind(("127.0.0.1", 0))\nserved.listen()\nreturn True', ("crash",), "true", ("landlock", "seccomp")
+        'served = socket.socket()\nserved.bind(("127.0.0.1", 0))\nserved.listen()\n'
+'return True', ("crash",), "true", ("landlock", "seccomp")
     ),
     "a name to be resolved": Attack('return bool(socket.getaddrinfo("localhost", 80))', ("crash",), "true", KERNEL),
     "the kernel's own sockets": Attack("return socket.socket(16, socket.SOCK_RAW, 0).fileno() >= 0", ("crash",), "true", ("seccomp",)),

@@ -1,4 +1,5 @@
-"""Programs whose state is a database, and who reach through it for files, for time without end, or for the next session."""
+"""Programs whose state is a database, and who reach through it for files, for time without end, or
+for the next session."""
 
 from dataclasses import replace
 
@@ -6,24 +7,29 @@ from tests.hostile.corpus.base import KERNEL, Attack
 
 _ATTACKS: dict[str, Attack] = {
     "attach a file": Attack(
-        'db.execute("attach ? as out", (path,))\ndb.execute("create table out.t (a)")\nreturn True', ("crash",), "true"
+        'db.execute("attach ? as out", (path,))\ndb.execute("create table out.t '
+'(a)")\nreturn True', ("crash",), "true"
     ),
     "attach a file by its address": Attack(
         'db.execute(f"attach \'file:{path}?mode=rwc\' as out")\nreturn True', ("crash",), "true"
     ),
     "write the database to a file": Attack('db.execute("vacuum into ?", (path,))\nreturn True', ("crash",), "true"),
     "make the schema writable": Attack(
-        'db.execute("pragma writable_schema = on")\nreturn db.execute("delete from sqlite_schema") >= 0', ("crash",), "true"
+        'db.execute("pragma writable_schema = on")\nreturn db.execute("delete from '
+'sqlite_schema") >= 0', ("crash",), "true"
     ),
     "a statement behind another": Attack(
-        'db.execute("update counts set count = 1; update counts set count = 7")\nreturn True', ("crash",), "poisons", own=True
+        'db.execute("update counts set count = 1; update counts set count = 7")\n'
+'return True', ("crash",), "poisons", own=True
     ),
     "a statement without end": Attack(
-        'db.query("with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) as n from n")\nreturn True',
+        'db.query("with recursive n (i) as (select 1 union all select i + 1 from n) select '
+'count(*) as n from n")\nreturn True',
         ("crash",), "hangs",
     ),
     "a file through the connection below": Attack(
-        'unguarded().execute("attach ? as out", (path,))\nconnection().execute("create table out.t (a)")\nreturn True',
+        'unguarded().execute("attach ? as out", (path,))\nconnection().execute("create table '
+'out.t (a)")\nreturn True',
         ("crash",), "true", (*KERNEL, "rlimits"),
     ),
     "a connection of its own": Attack(

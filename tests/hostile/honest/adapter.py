@@ -1,4 +1,5 @@
-"""Real model-written environments as programs, with the thin class that the importer puts around them, and states to start them from."""
+"""Real model-written environments as programs, with the thin class that the importer puts around
+them, and states to start them from."""
 
 import ast
 import json
@@ -49,7 +50,8 @@ def adapt(environment: dict[str, Any]) -> Program:
 
 
 def list_starts(environment: dict[str, Any], empty: dict[str, Any]) -> list[dict[str, Any]]:
-    """States of its scenarios; where there are none, its empty collections with a few rows that bear every field it knows."""
+    """States of its scenarios; where there are none, its empty collections with a few rows that
+    bear every field it knows."""
     if environment["scenarios"]:
         return [scenario["init_config"] for scenario in environment["scenarios"]]
     fields = _list_fields(environment["env_class_code"])

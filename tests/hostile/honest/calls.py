@@ -1,4 +1,5 @@
-"""Calls drawn for a program whose meaning nobody knows here: values it has itself shown under the name of a parameter, or plain ones."""
+"""Calls drawn for a program whose meaning nobody knows here: values it has itself shown under the
+name of a parameter, or plain ones."""
 
 from collections import defaultdict
 from collections.abc import Iterator

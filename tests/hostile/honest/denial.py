@@ -1,4 +1,5 @@
-"""What a denial looks like from outside: a named system call, or the words of an error that only the jail causes."""
+"""What a denial looks like from outside: a named system call, or the words of an error that only
+the jail causes."""
 
 import re
 

@@ -1,4 +1,5 @@
-"""Honest programs: what model-written tools use of the standard library, one method body each (see `programs.toml`)."""
+"""Honest programs: what model-written tools use of the standard library, one method body each (see
+`programs.toml`)."""
 
 import json
 import tomllib

@@ -1,4 +1,5 @@
-"""What model-written tools use of the standard library works in the jail under every layer: the right value, nothing denied."""
+"""What model-written tools use of the standard library works in the jail under every layer: the
+right value, nothing denied."""
 
 import asyncio
 import dataclasses

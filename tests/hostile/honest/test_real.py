@@ -1,6 +1,8 @@
-"""Real model-written environments load in the jail and take every call and every check: what the jail denies, no honest program asks for.
+"""Real model-written environments load in the jail and take every call and every check: what the
+jail denies, no honest program asks for.
 
-They are found through ENVMILL_REAL_PROGRAMS, a folder with `environments.json` and `scenarios.json`, and are never copied here.
+They are found through ENVMILL_REAL_PROGRAMS, a folder with `environments.json` and
+`scenarios.json`, and are never copied here.
 """
 
 import dataclasses
@@ -72,7 +74,8 @@ async def test_every_call_is_taken_and_nothing_denied(
             assert seen[0].outcome == "ok", seen[0]
             outcomes.update(one.outcome for one in seen)
     assert len(released) == 22
-    # The calls reach the programs' own logic: some are done, some refused, and not all are answered by the validator.
+    # The calls reach the programs' own logic: some are done, some refused, and not all are answered
+    # by the validator.
     assert min(outcomes["ok"], outcomes["rejection"]) > 100, outcomes
 
 

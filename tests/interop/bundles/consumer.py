@@ -1,4 +1,5 @@
-"""A stranger with exported bundles, run by a bare interpreter: plays the episodes it is told, and writes the verdicts as JSON.
+"""A stranger with exported bundles, run by a bare interpreter: plays the episodes it is told, and
+writes the verdicts as JSON.
 
 consumer.py FOLDER…  <  {folder name: [[scenario, [move, …]], …]}
 """

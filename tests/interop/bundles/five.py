@@ -1,4 +1,5 @@
-"""The five policies over exported folders: in the factory, by a bare interpreter and over MCP the same is earned, the same state left."""
+"""The five policies over exported folders: in the factory, by a bare interpreter and over MCP the
+same is earned, the same state left."""
 
 import subprocess
 import sys
@@ -24,7 +25,8 @@ PATIENCE = 60.0
 
 
 async def check_five(settings: Settings, run: str, most: int, records: Path) -> int:
-    """Over so many scenarios of a finished run, of as many environments as there are; how many were played."""
+    """Over so many scenarios of a finished run, of as many environments as there are; how many were
+    played."""
     homes = {path.parent.name: path.parent for path in Path(settings.bundles).rglob("bundle.json")}
     chosen = _choose(Lake(settings.lake), run, homes)[:most]
     async with Sandbox.open(settings) as sandbox:
@@ -38,7 +40,8 @@ async def check_five(settings: Settings, run: str, most: int, records: Path) -> 
 
 
 def _choose(lake: Lake, run: str, homes: dict[str, Path]) -> list[tuple[Scenario, Environment]]:
-    """Exported ones with something to do in an order, one of each environment before a second of any. An agent must do them alone: a
+    """Exported ones with something to do in an order, one of each environment before a second of
+    any. An agent must do them alone: a
     server offers the tools of one actor."""
     known = {one.id: one for one in lake.read(Environment, run) if one.id in homes}
     told = [

@@ -1,4 +1,5 @@
-"""A client of MCP by the official SDK, run by an interpreter that has one: plays what it is told, and writes what it saw as JSON.
+"""A client of MCP by the official SDK, run by an interpreter that has one: plays what it is told,
+and writes what it saw as JSON.
 
 official.py  <  {"url" or "command" and "cwd", "mode", "sessions": [[[name, arguments], …], …]}
 """

@@ -1,4 +1,5 @@
-"""An exported bundle asked as a stranger would: by a bare interpreter with nothing on its path, as another user where we may."""
+"""An exported bundle asked as a stranger would: by a bare interpreter with nothing on its path, as
+another user where we may."""
 
 import json
 import os
@@ -40,7 +41,8 @@ def ask_bare(folder: Path, words: Sequence[str], said: str = "") -> list[Any]:
 
 
 def consume(folders: Sequence[Path], episodes: Any) -> Any:
-    """What the consumer reports; as nobody where this is root, with the interpreter and the folders alone in sight."""
+    """What the consumer reports; as nobody where this is root, with the interpreter and the folders
+    alone in sight."""
     python = Path(sys.executable).resolve()
     command = [str(python), *_BARE, str(CONSUMER), *map(str, folders)]
     if os.geteuid() == 0:

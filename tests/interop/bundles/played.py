@@ -1,4 +1,5 @@
-"""Scenarios of every polarity as the line makes them, played in the factory, and the folders to play them again in."""
+"""Scenarios of every polarity as the line makes them, played in the factory, and the folders to
+play them again in."""
 
 import asyncio
 from collections.abc import Iterator

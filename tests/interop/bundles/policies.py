@@ -1,4 +1,5 @@
-"""Five ways to play a scenario, as fixed calls: what each earns by the native interface, every other way of playing must give, too."""
+"""Five ways to play a scenario, as fixed calls: what each earns by the native interface, every
+other way of playing must give, too."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Dialogues in an exported folder: the user that it carries says and does the same, and its judge comes to the same verdict."""
+"""Dialogues in an exported folder: the user that it carries says and does the same, and its judge
+comes to the same verdict."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +10,7 @@ from envmill.agents import find_policy
 from envmill.agents.base import Policy
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.rollout import play_scenario
+from envmill.agents.users.manners import MANNERS
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.exporters.base import ExportSet
 from envmill.interop.exporters.bundle import export_bundle

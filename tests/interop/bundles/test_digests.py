@@ -1,4 +1,5 @@
-"""Every command that opens a folder with SHA256SUMS compares all files first, and refuses the first that differs."""
+"""Every command that opens a folder with SHA256SUMS compares all files first, and refuses the first
+that differs."""
 
 import hashlib
 import json

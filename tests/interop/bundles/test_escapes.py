@@ -1,4 +1,5 @@
-"""Folders written to lead their reader out: the factory and an exported folder's own reader refuse them with the same words."""
+"""Folders written to lead their reader out: the factory and an exported folder's own reader refuse
+them with the same words."""
 
 import hashlib
 import json
@@ -105,7 +106,10 @@ def read_aside(home: Path) -> None:
     """A first check holds a file of the machine, a second one quotes it."""
     name_check("SECRET/keys.env")(home)
     written = json.loads((home / VERDICT).read_text())
-    quoting = "import linecache\ndef check(initial, final):\n    raise ValueError(linecache.cache.get('check_1.py'))\n"
+    quoting = (
+        "import linecache\ndef check(initial, final):\n    raise "
+        "ValueError(linecache.cache.get('check_1.py'))\n"
+    )
     put(home, CHECK, quoting)
     written["goals"].append(
         {"name": "quotes", "op": "generated", "path": [], "file": "checks/001.py"}

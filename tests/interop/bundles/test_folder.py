@@ -1,4 +1,5 @@
-"""Bundle folders: what is written is read back the same, and what cannot be read says which file, where, and what to do."""
+"""Bundle folders: what is written is read back the same, and what cannot be read says which file,
+where, and what to do."""
 
 import json
 import os

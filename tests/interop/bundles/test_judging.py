@@ -1,4 +1,5 @@
-"""What an exported folder says of an ending is what the factory says of it, to the word; and it plays as the factory plays."""
+"""What an exported folder says of an ending is what the factory says of it, to the word; and it
+plays as the factory plays."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""An environment played over MCP, from the factory and out of a bundle by a bare interpreter: what it earns is what it earns natively."""
+"""An environment played over MCP, from the factory and out of a bundle by a bare interpreter: what
+it earns is what it earns natively."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""Hostile files of moves: told with file, line and mend, and never with the exit code of a check that did not hold."""
+"""Hostile files of moves: told with file, line and mend, and never with the exit code of a check
+that did not hold."""
 
 import json
 from pathlib import Path
@@ -12,7 +13,10 @@ from tests.interop.bundles.openers import run_bare
 from tests.specimens import make_environment, make_scenario
 
 LEND = '{"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}'
-HEAD = '{"recording": 1, "program": "p", "scenario": "000", "seed": 0, "clock": "2026-03-02T09:00:00+00:00", "state_hash": "h"}'
+HEAD = (
+    '{"recording": 1, "program": "p", "scenario": "000", "seed": 0, "clock": '
+    '"2026-03-02T09:00:00+00:00", "state_hash": "h"}'
+)
 
 
 @pytest.fixture(scope="module")

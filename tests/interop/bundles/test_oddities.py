@@ -1,4 +1,5 @@
-"""Odd values in the place of each field of a folder: both readers open it or refuse it in words, and none ends in a traceback."""
+"""Odd values in the place of each field of a folder: both readers open it or refuse it in words,
+and none ends in a traceback."""
 
 import json
 from collections.abc import Iterator
@@ -61,7 +62,8 @@ def replace_at(value: Any, place: tuple[str | int, ...], odd: Any) -> Any:
 
 
 def read_whole(folder: Path) -> str:
-    """What the reader of an exported folder is asked without playing; the complaint, where there is one."""
+    """What the reader of an exported folder is asked without playing; the complaint, where there is
+    one."""
     try:
         with open_folder(folder) as bundle:
             bundle.tools()

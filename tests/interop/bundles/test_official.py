@@ -1,4 +1,5 @@
-"""The official SDK's clients, each in a house of its own: over lines and HTTP they see what the bare client sees, and earn the same."""
+"""The official SDK's clients, each in a house of its own: over lines and HTTP they see what the
+bare client sees, and earn the same."""
 
 import asyncio
 import json
@@ -21,7 +22,8 @@ from tests.soak import count
 from tests.specimens import PROGRAM, make_environment, make_scenario
 
 LINES = ("2.3.0", "2.2.0", "1.30.0", "1.29.1")[: count(0, 4)]
-"""The current and the previous minor line of either major. The bare client was held against them; `make soak AREA=mcp` does it again."""
+"""The current and the previous minor line of either major. The bare client was held against them;
+`make soak AREA=mcp` does it again."""
 SCRIPT = Path(__file__).with_name("official.py")
 CRASHING = PROGRAM.replace("        return dict(self.members[member_id])", "        return 1 / 0")
 

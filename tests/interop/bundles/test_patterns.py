@@ -1,4 +1,5 @@
-"""The stand-in for RE2: what it takes it decides as RE2 does, and what it cannot decide alike it refuses."""
+"""The stand-in for RE2: what it takes it decides as RE2 does, and what it cannot decide alike it
+refuses."""
 
 import random
 import re

@@ -1,4 +1,5 @@
-"""An exported program that goes looking for what judges it: on disk, in its process, in those around it. It finds nothing."""
+"""An exported program that goes looking for what judges it: on disk, in its process, in those
+around it. It finds nothing."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""verifiers in an environment of its own, with one exported folder beside it, and no network but loopback."""
+"""verifiers in an environment of its own, with one exported folder beside it, and no network but
+loopback."""
 
 import json
 import os
@@ -22,7 +23,8 @@ Scripts: TypeAlias = dict[str, dict[str, list[dict[str, Any]]]]
 
 
 class Framework:
-    """verifiers in its own environment, with one exported folder installed beside it, and a home of its own."""
+    """verifiers in its own environment, with one exported folder installed beside it, and a home of
+    its own."""
 
     def __init__(self, python: Path, site: Path, home: Path) -> None:
         self.python, self.site, self.home = python, site, home
@@ -105,7 +107,8 @@ def read_traces(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def open_framework(folder: Path, home: Path) -> Framework:
-    """The folder is installed as its users install it, but beside the environment, which other tests share."""
+    """The folder is installed as its users install it, but beside the environment, which other
+    tests share."""
     if os.geteuid() != 0:
         pytest.skip("a network of its own needs root")
     python = open_locked_house("verifiers")

@@ -1,4 +1,5 @@
-"""Consumers' own environments, each from a lock of its own, and a way to run them with no network."""
+"""Consumers' own environments, each from a lock of its own, and a way to run them with no
+network."""
 
 import json
 import os
@@ -25,7 +26,8 @@ PATIENCE = 3600
 
 
 def open_locked_house(name: str, *alone: str) -> Path:
-    """The interpreter of an environment with exactly what `locks/NAME.txt` lists; made once. Where no index answers the test is skipped.
+    """The interpreter of an environment with exactly what `locks/NAME.txt` lists; made once. Where
+    no index answers the test is skipped.
 
     `alone` is installed beside it without what it asks for: of a large program often a part is meant.
     """
@@ -58,7 +60,8 @@ def open_newer_house(name: str, minor: int, *alone: str) -> Path:
 
 
 def run_offline(python: Path, script: Path, words: Sequence[str], asked: Any) -> Any:
-    """What a script writes to the file that is its last word. It is run isolated and with no network, not even loopback."""
+    """What a script writes to the file that is its last word. It is run isolated and with no
+    network, not even loopback."""
     if os.geteuid() != 0 or not shutil.which("unshare"):
         pytest.skip("a network of its own needs root and unshare")
     with tempfile.TemporaryDirectory() as home:

@@ -1,4 +1,5 @@
-"""Finished runs with many environments of each kind, and what five policies earn in them natively."""
+"""Finished runs with many environments of each kind, and what five policies earn in them
+natively."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,9 +1,11 @@
-"""A command in a network of its own where nothing but loopback is, with a scripted server of OpenAI's chat interface on it.
+"""A command in a network of its own where nothing but loopback is, with a scripted server of
+OpenAI's chat interface on it.
 
 offline.py SCRIPTS.json -- COMMAND…      `{url}` in a word of the command is the server's address
 
-SCRIPTS.json: model → opening (the first user message) → turns. A turn is `{"call": [name, text of the arguments]}` or `{"say": text}`.
-After the last one the model says an empty text. Standard library only: a consumer's own interpreter runs it.
+SCRIPTS.json: model → opening (the first user message) → turns. A turn is `{"call": [name, text of
+the arguments]}` or `{"say": text}`. After the last one the model says an empty text. Standard
+library only: a consumer's own interpreter runs it.
 """
 
 import ctypes
@@ -34,7 +36,8 @@ def leave_network() -> None:
 
 
 class ScriptedModel(BaseHTTPRequestHandler):
-    """Answers a request by its model, its first user message, and how often the model spoke before."""
+    """Answers a request by its model, its first user message, and how often the model spoke
+    before."""
 
     protocol_version = "HTTP/1.1"
     scripts: dict[str, dict[str, list[dict[str, Any]]]]

@@ -1,4 +1,5 @@
-"""An environment whose tools look for what judges them, and the calls that make them look: an exported folder must show them nothing."""
+"""An environment whose tools look for what judges them, and the calls that make them look: an
+exported folder must show them nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ def make_spy() -> tuple[Scenario, Environment]:
 
 
 def list_looks(folder: Path, package: str) -> list[dict[str, Any]]:
-    """Calls: each sealed file of the spy's environment, the judge's code, and memory, open files and processes around."""
+    """Calls: each sealed file of the spy's environment, the judge's code, and memory, open files
+    and processes around."""
     home = folder / package / "sealed" / make_spy()[1].id
     paths = [
         *sorted(path for path in home.rglob("*.json") if path.is_file()),

@@ -1,4 +1,5 @@
-"""A stranger with a consumer's folder, run by a bare interpreter: plays what it is told, and writes the judgements as JSON.
+"""A stranger with a consumer's folder, run by a bare interpreter: plays what it is told, and writes
+the judgements as JSON.
 
 stranger.py FOLDER PACKAGE  <  [[row id, [move, …]], …]
 

@@ -1,4 +1,5 @@
-"""Lanes: who runs where, what becomes of a lane whose jail is gone, and that bad neighbours keep nobody waiting."""
+"""Lanes: who runs where, what becomes of a lane whose jail is gone, and that bad neighbours keep
+nobody waiting."""
 
 import os
 import signal

@@ -1,4 +1,5 @@
-"""Folders of consumers: what lies where, what is left out and why, and that no secret lies where a policy may read."""
+"""Folders of consumers: what lies where, what is left out and why, and that no secret lies where a
+policy may read."""
 
 import json
 import subprocess

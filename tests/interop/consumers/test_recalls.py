@@ -1,4 +1,5 @@
-"""The recall feed: a withdrawn scenario is refused when a session begins; a feed that cannot be read takes nothing back."""
+"""The recall feed: a withdrawn scenario is refused when a session begins; a feed that cannot be
+read takes nothing back."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,5 @@
-"""Sessions as consumers get them, out of an exported folder and by a bare interpreter: rewards and end states are those of the factory."""
+"""Sessions as consumers get them, out of an exported folder and by a bare interpreter: rewards and
+end states are those of the factory."""
 
 import asyncio
 import json
@@ -111,7 +112,8 @@ def test_five_policies_earn_what_they_earn_natively(ground: Ground) -> None:
 
 
 def test_conversations_go_as_in_the_factory(ground: Ground) -> None:
-    """The same words to the scripted user, and the same calls: the same answers, verdict and state."""
+    """The same words to the scripted user, and the same calls: the same answers, verdict and
+    state."""
     asked: list[list[Any]] = []
     for scenario, rollout in ground.talks:
         moves: list[dict[str, Any]] = []

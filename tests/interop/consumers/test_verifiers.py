@@ -1,4 +1,5 @@
-"""verifiers plays the exported folder in its own loop, with no network: rewards and end states are those of the factory."""
+"""verifiers plays the exported folder in its own loop, with no network: rewards and end states are
+those of the factory."""
 
 import asyncio
 import json
@@ -176,7 +177,8 @@ def test_rewards_are_computed_again_from_saved_traces(night: Night, framework: F
 
 @SOAKING
 def test_hostile_programs_stay_in_the_jail(framework: Framework, tmp_path: Path) -> None:
-    """The spy of the export corpus looks through the machine from the tool server's process tree, and finds nothing of its verifier."""
+    """The spy of the export corpus looks through the machine from the tool server's process tree,
+    and finds nothing of its verifier."""
     scenario, environment = make_spy()
     folder = write_consumer(VERIFIERS, make_cargo([(scenario, environment)]), tmp_path)
     looks = list_looks(folder, VERIFIERS.package)
@@ -283,7 +285,8 @@ def test_conversations_are_played_with_the_scripted_user(
 
 @SOAKING
 def test_what_a_step_costs_beside_the_bare_framework(framework: Framework, tmp_path: Path) -> None:
-    """A query of a small world, against a tool of verifiers that answers a constant: wall time, the start of a harness left out."""
+    """A query of a small world, against a tool of verifiers that answers a constant: wall time, the
+    start of a harness left out."""
     environment = make_environment()
     scenario = make_scenario(environment)
     folder = (

@@ -7,7 +7,10 @@ from tests.interop.bundles.policies import Play
 
 
 def write_call(name: str, arguments: object) -> str:
-    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments}, ensure_ascii=False)}\n</tool_call>"
+    return (
+        f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments}, ensure_ascii=False)}\n"
+        "</tool_call>"
+    )
 
 
 def write_texts(play: Play) -> list[str]:

@@ -1,4 +1,5 @@
-"""Consumers' programs in environments of their own: made once, kept beside the stamps of setup, never in ours."""
+"""Consumers' programs in environments of their own: made once, kept beside the stamps of setup,
+never in ours."""
 
 import os
 import shutil
@@ -17,7 +18,8 @@ PATIENCE = 900
 
 
 def open_house(requirement: str, *lean: str) -> Path:
-    """The interpreter of an environment that holds one requirement. Where no index answers the test is skipped, and fails in CI.
+    """The interpreter of an environment that holds one requirement. Where no index answers the test
+    is skipped, and fails in CI.
 
     `lean` is all that it needs of what it asks for: of a large program often a part is meant, which runs on this Python, too.
     """

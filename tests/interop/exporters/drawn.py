@@ -1,4 +1,5 @@
-"""What is planted and drawn anew each time: values of forms that telephone offices, banks and vendors publish.
+"""What is planted and drawn anew each time: values of forms that telephone offices, banks and
+vendors publish.
 
 `#` is a digit, `@` a small letter, `^` a capital, `*` any of these, `%` a hexadecimal digit. Nothing that is drawn is kept.
 """

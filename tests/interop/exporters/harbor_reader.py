@@ -1,4 +1,5 @@
-"""Harbor's own models, run by an interpreter that has them: what do they make of these folders and trajectories? Answers as JSON.
+"""Harbor's own models, run by an interpreter that has them: what do they make of these folders and
+trajectories? Answers as JSON.
 
 harbor_reader.py FOLDER...
 """

@@ -1,7 +1,9 @@
-"""What is planted into rows, one of each a line: personal data, secrets and licence notices, and honest texts that look like them.
+"""What is planted into rows, one of each a line: personal data, secrets and licence notices, and
+honest texts that look like them.
 
-No value is anybody's: numbers with a valid checksum were made by chance, keys have the shape of a vendor's and none of its letters.
-Secrets are put together here, so that no scanner of repositories takes this file for a leak.
+No value is anybody's: numbers with a valid checksum were made by chance, keys have the shape of a
+vendor's and none of its letters. Secrets are put together here, so that no scanner of repositories
+takes this file for a leak.
 """
 
 PEOPLE = (

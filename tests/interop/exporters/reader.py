@@ -1,4 +1,5 @@
-"""A user of `datasets`, run in an environment of its own: loads every config and split of a folder, and writes the rows as JSON."""
+"""A user of `datasets`, run in an environment of its own: loads every config and split of a folder,
+and writes the rows as JSON."""
 
 import json
 import sys

@@ -1,4 +1,5 @@
-"""A small cargo for exporters: two environments, scenarios of every split, trajectories and a pair."""
+"""A small cargo for exporters: two environments, scenarios of every split, trajectories and a
+pair."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""What may leave: nothing of unknown licence, nothing unmeasured unless asked for, one split at a time; and every refusal is told."""
+"""What may leave: nothing of unknown licence, nothing unmeasured unless asked for, one split at a
+time; and every refusal is told."""
 
 from dataclasses import replace
 

@@ -1,4 +1,5 @@
-"""What is for evaluation only leaves for training by no exporter; a task in two splits stops the export; cards say what was compared."""
+"""What is for evaluation only leaves for training by no exporter; a task in two splits stops the
+export; cards say what was compared."""
 
 from dataclasses import replace
 from typing import Any
@@ -176,7 +177,8 @@ def test_a_pair_within_a_split_or_of_what_is_not_exported_stops_nothing() -> Non
 
 
 def test_alike_tasks_in_two_splits_and_the_same_task_within_one_stop_nothing() -> None:
-    """Templates write the same sentences everywhere; repeats within a split are the business of F4."""
+    """Templates write the same sentences everywhere; repeats within a split are the business of
+    F4."""
     cargo, _ = change(make_cargo(), 0, request=PROTECTED[0])
     cargo, _ = change(
         cargo, 3, request=PROTECTED[0].replace("Raj Sankar", "Mia Hofer").replace("4417", "9083")

@@ -1,4 +1,5 @@
-"""The dataset folder: what `datasets` loads, in its own environment, is what was exported; and its card says what must be said."""
+"""The dataset folder: what `datasets` loads, in its own environment, is what was exported; and its
+card says what must be said."""
 
 import json
 import os

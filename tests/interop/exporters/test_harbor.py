@@ -1,4 +1,5 @@
-"""What leaves for Harbor and in ATIF is what Harbor's own models read, and what is no machine's is told."""
+"""What leaves for Harbor and in ATIF is what Harbor's own models read, and what is no machine's is
+told."""
 
 import json
 import subprocess

@@ -1,4 +1,5 @@
-"""The scan of what leaves: what is planted into rows is found wherever it stands, and invented worlds are left alone."""
+"""The scan of what leaves: what is planted into rows is found wherever it stands, and invented
+worlds are left alone."""
 
 import json
 import random
@@ -36,7 +37,8 @@ NAMED = {"private_key": "secret", "secret": "secret", "licence": "licence"}
 
 
 def plant(text: str, dice: random.Random) -> tuple[str, ExportSet]:
-    """Into a request, a row of the world, a program or what an agent said. Returns the id that is to stay."""
+    """Into a request, a row of the world, a program or what an agent said. Returns the id that is
+    to stay."""
     cargo = make_cargo()
     place = dice.randrange(4)
     if place == 0:
@@ -82,7 +84,8 @@ def count_missed(texts: list[tuple[str, str]], dice: random.Random) -> list[str]
 
 
 def test_what_is_planted_is_found_wherever_it_stands() -> None:
-    """At least 58 of 60 of a draw. What is found is named by its kind and place, and not shown whole."""
+    """At least 58 of 60 of a draw. What is found is named by its kind and place, and not shown
+    whole."""
     dice = random.Random(29)
     texts = [*dice.sample(PEOPLE, 20), *dice.sample(SECRETS, 20), *dice.sample(NOTICES, 20)]
     missed = count_missed([(KINDS[text], text) for text in texts], dice)
@@ -106,7 +109,8 @@ def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
 
 
 def test_what_authors_are_asked_to_write_is_left_alone_and_its_neighbours_are_found() -> None:
-    """The conventions that every author of an environment reads, and the scan, must mean the same addresses and numbers."""
+    """The conventions that every author of an environment reads, and the scan, must mean the same
+    addresses and numbers."""
     asked = (ROOT / "envmill/recipes/prompts/parts/conventions.md").read_text(encoding="utf-8")
     (address,), (number,) = re.findall(r"`(\S+@\S+)`", asked), re.findall(r"`(\+1 [0-9 ]+)`", asked)
     assert (
@@ -163,7 +167,8 @@ def test_what_somebody_accepted_leaves() -> None:
 
 
 def test_who_calls_a_row_right_accepts_nothing_else() -> None:
-    """Only kinds that the words name, and these in all that was made of it; what is found there alone stays."""
+    """Only kinds that the words name, and these in all that was made of it; what is found there
+    alone stays."""
     cargo = make_cargo()
     spoilt = cargo.scenarios[0].model_copy(update={"request": PEOPLE[0]})
     row = next(one for one in cargo.trajectories if one.scenario == spoilt.id)
@@ -242,7 +247,8 @@ def count_flagged(rows: Iterable[Json]) -> int:
 
 
 def test_no_world_of_a_real_author_is_flagged(tmp_path: Path) -> None:
-    """At most 2 %, of what is kept in the repository: worlds of real authors, and what came of them."""
+    """At most 2 %, of what is kept in the repository: worlds of real authors, and what came of
+    them."""
     with tarfile.open(ROOT / "tests/authors/kept/again/worlds.tar.xz") as packed:
         packed.extractall(tmp_path, filter="data")
     rows: dict[str, Json] = {}

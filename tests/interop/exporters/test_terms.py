@@ -1,4 +1,5 @@
-"""What rows rest on, and terms that an export is held to: who forbids training is not trained on, nor one of whom nobody said anything."""
+"""What rows rest on, and terms that an export is held to: who forbids training is not trained on,
+nor one of whom nobody said anything."""
 
 import json
 from dataclasses import replace

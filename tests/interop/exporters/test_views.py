@@ -1,4 +1,5 @@
-"""Views: each spelling is what the vendor's own types take, says what `sft` says, and refuses by name what it has no form for."""
+"""Views: each spelling is what the vendor's own types take, says what `sft` says, and refuses by
+name what it has no form for."""
 
 import json
 from collections.abc import Callable

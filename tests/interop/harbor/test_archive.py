@@ -1,4 +1,5 @@
-"""What comes out of an agent's container may be anything: places are put as they were told, and nothing else anywhere."""
+"""What comes out of an agent's container may be anything: places are put as they were told, and
+nothing else anywhere."""
 
 import importlib
 import io

@@ -1,4 +1,5 @@
-"""Exported folders are graded for real: doing nothing earns 0, the solution 1, and where there is no report there is no reward."""
+"""Exported folders are graded for real: doing nothing earns 0, the solution 1, and where there is
+no report there is no reward."""
 
 import os
 import re
@@ -40,8 +41,14 @@ async def test_nothing_done_earns_nothing_and_the_solution_everything(
 
 
 FORGE = "mkdir -p /logs/verifier; (while :; do echo 1 >/logs/verifier/reward.txt; done) &"
-LIAR = "mkdir -p /logs/verifier; echo 1 | tee /logs/verifier/report.json >/logs/verifier/reward.txt; exit 0"
-REPLACE = "printf '#!/bin/sh\\n%s\\n' >/tmp/liar; for each in python3.11 tar; do install -m 755 /tmp/liar /usr/bin/$each; done"
+LIAR = (
+    "mkdir -p /logs/verifier; echo 1 | tee /logs/verifier/report.json "
+    ">/logs/verifier/reward.txt; exit 0"
+)
+REPLACE = (
+    "printf '#!/bin/sh\\n%s\\n' >/tmp/liar; for each in python3.11 tar; do install -m 755 "
+    "/tmp/liar /usr/bin/$each; done"
+)
 PACK = "printf '#!/bin/sh\\n%s\\n' >/usr/bin/tar"
 MORE = (
     pytest.param(f"{SOLVE}\nchmod 777 /srv/survey/private; {FORGE}", 0.0, id="opened-and-forged"),
@@ -128,7 +135,10 @@ async def test_no_word_of_the_tests_comes_to_where_the_agent_was(
     async def watch() -> AsyncGenerator[Container]:
         async with lend(boxes, base) as container:
             yield container
-            seek = "ls /tests /solution; grep -rlE 'def posts|want_closed' / --include=* -s --exclude-dir=proc --exclude-dir=sys"
+            seek = (
+                "ls /tests /solution; grep -rlE 'def posts|want_closed' / --include=* -s "
+                "--exclude-dir=proc --exclude-dir=sys"
+            )
             seen.append((await container.run(["/bin/bash", "-c", seek], seconds=60)).text)
 
     assert (await grade(watch, make_tree(), solution=False)).reward == 0.0

@@ -1,4 +1,5 @@
-"""Systems, each broken in two places, leaves as a folder that pays for its solution and for nothing less."""
+"""Systems, each broken in two places, leaves as a folder that pays for its solution and for nothing
+less."""
 
 import os
 import random

@@ -1,4 +1,5 @@
-"""What strangers packed is read without following anything: out of the folder leads no name, no link and no header."""
+"""What strangers packed is read without following anything: out of the folder leads no name, no
+link and no header."""
 
 import io
 import os

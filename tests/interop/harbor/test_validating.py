@@ -1,4 +1,5 @@
-"""Every way in which a folder can be wrong has a complaint that names file and mend; what we write has none."""
+"""Every way in which a folder can be wrong has a complaint that names file and mend; what we write
+has none."""
 
 import pytest
 

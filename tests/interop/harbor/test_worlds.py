@@ -1,4 +1,5 @@
-"""Environments of tools as Harbor folders, graded for real: five policies earn what they earn natively, and an agent finds no secret."""
+"""Environments of tools as Harbor folders, graded for real: five policies earn what they earn
+natively, and an agent finds no secret."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-"""A small release in AWM's format, written here: a reading room with three tables, ten endpoints and four tasks; tests damage it."""
+"""A small release in AWM's format, written here: a reading room with three tables, ten endpoints
+and four tasks; tests damage it."""
 
 import json
 from pathlib import Path
@@ -20,10 +21,14 @@ LOANS = """CREATE TABLE loans (
     created_at TEXT NOT NULL,
     FOREIGN KEY (book_id) REFERENCES books (id)
 );"""
-FINES = "CREATE TABLE fines (id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL, amount REAL NOT NULL, why TEXT NOT NULL)"
+FINES = (
+    "CREATE TABLE fines (id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL, amount REAL NOT NULL, "
+    "why TEXT NOT NULL)"
+)
 INSERTS = {
     "books": [
-        "INSERT INTO books (id, title, shelf, pages) VALUES (1, 'Atlas', 'A', 320), (2, 'Ants', 'B', 90)",
+        "INSERT INTO books (id, title, shelf, pages) VALUES (1, 'Atlas', 'A', 320), (2, 'Ants', "
+        "'B', 90)",
         "INSERT INTO books (id, title, shelf) VALUES (3, 'Rivers', NULL);",
     ],
     "loans": [
@@ -44,7 +49,10 @@ LENT = """def verify_task_completion(initial_db_path: str, final_db_path: str, f
     after = ask(final_db_path, "SELECT count(*) FROM loans WHERE book_id = 1 AND user_id = 1 AND days = 7")[0][0]
     return {"result": "complete"} if after == before + 1 else {"result": "others"}
 """
-ALWAYS = "def verify_task_completion(initial_db_path, final_db_path, final_answer=None):\n    return {'result': 'complete'}\n"
+ALWAYS = (
+    "def verify_task_completion(initial_db_path, final_db_path, final_answer=None):\n    return "
+    "{'result': 'complete'}\n"
+)
 EVIDENCE = "def verify_task_completion(initial_db_path, final_db_path):\n    return {'loans': 3}\n"
 PEEKS = """def verify_task_completion(initial_db_path, final_db_path):
     import sqlite3
@@ -170,14 +178,18 @@ PLOTS = [
     },
     {
         "name": "plots",
-        "ddl": "CREATE TABLE plots (id INTEGER PRIMARY KEY, holder_id INTEGER NOT NULL, name TEXT NOT NULL, crop TEXT, "
-        "sown_at DATETIME DEFAULT CURRENT_TIMESTAMP, UNIQUE (holder_id, name), FOREIGN KEY (holder_id) REFERENCES users(id))",
+        "ddl": "CREATE TABLE plots (id INTEGER PRIMARY KEY, holder_id INTEGER NOT NULL, name TEXT "
+        "NOT NULL, crop TEXT, "
+        "sown_at DATETIME DEFAULT CURRENT_TIMESTAMP, UNIQUE (holder_id, name), FOREIGN KEY "
+        "(holder_id) REFERENCES users(id))",
         "indexes": ["CREATE INDEX idx_plots_sown ON plots(holder_id, sown_at DESC);"],
     },
     {
         "name": "watches",
-        "ddl": "CREATE TABLE watches (user_id INTEGER NOT NULL, plot_id INTEGER NOT NULL, PRIMARY KEY (user_id, plot_id), "
-        "FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE, FOREIGN KEY (plot_id) REFERENCES plots(id))",
+        "ddl": "CREATE TABLE watches (user_id INTEGER NOT NULL, plot_id INTEGER NOT NULL, PRIMARY "
+        "KEY (user_id, plot_id), "
+        "FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE, FOREIGN KEY (plot_id) "
+        "REFERENCES plots(id))",
         "indexes": [],
     },
     {"name": "seeds", "ddl": "CREATE TABLE seeds (id TEXT PRIMARY KEY, label TEXT)", "indexes": []},
@@ -194,8 +206,17 @@ PLOT_ROWS = [
     {
         "table_name": "plots",
         "insert_statements": [
-            "INSERT INTO plots (id, holder_id, name, sown_at) VALUES (1, 1, 'North', datetime('now', '-30 days'));",
-            "INSERT INTO plots (id, holder_id, name, sown_at) VALUES (2, 2, 'North', datetime('now', '-9 days'));",
+            "INSERT INTO plots (id, holder_id, name, sown_at) VALUES (1, 1, 'North', "
+            "datetime('now', '-30 days'));",
+            "INSERT INTO plots (id, holder_id, name, sown_at) VALUES (2, 2, 'North', "
+            "datetime('now', '-9 days'));",
+        ],
+    },
+    {
+        "table_name": "watches",
+        "insert_statements": [
+            "INSERT INTO watches VALUES (1, 2)",
+            "INSERT INTO watches VALUES (2, 2)",
         ],
     },
     {

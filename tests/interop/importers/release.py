@@ -1,4 +1,5 @@
-"""A small release in EnvScaler's format, written here: one program takes a state, one does not; tests damage one part at a time."""
+"""A small release in EnvScaler's format, written here: one program takes a state, one does not;
+tests damage one part at a time."""
 
 import json
 from pathlib import Path
@@ -111,7 +112,8 @@ def plan(**kinds: str) -> list[dict[str, str]]:
 
 
 def make_environments() -> dict[str, Any]:
-    """Both, in two of the spellings that are about: lists, and lists as JSON text; the texts about state are damaged as they are there."""
+    """Both, in two of the spellings that are about: lists, and lists as JSON text; the texts about
+    state are damaged as they are there."""
     library = {
         "env_id": "env_1_rl",
         "env_class_name": "Library",
@@ -147,7 +149,10 @@ STATE: dict[str, Any] = {
     "closed_days": ["monday", "sunday"],
 }
 LENT = "def check_func(final_state):\n    return final_state['books']['B1']['copies'] == 1"
-FEWER = "def check_func(final_state):\n    return final_state['books']['B1']['copies'] < initial_state['books']['B1']['copies']"
+FEWER = (
+    "def check_func(final_state):\n    return final_state['books']['B1']['copies'] < "
+    "initial_state['books']['B1']['copies']"
+)
 KEPT = "def check_func(final_state):\n    return 'B1' in final_state['books']"
 RAISES = "def check_func(final_state):\n    return final_state['shelves']['S1'] > 1"
 

@@ -1,4 +1,5 @@
-"""The importer of AWM's rows: tables, rows, endpoints and code that judges become bundle folders, and the rest says why it did not."""
+"""The importer of AWM's rows: tables, rows, endpoints and code that judges become bundle folders,
+and the rest says why it did not."""
 
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,8 @@ OWN = [
     ("add_seed", {"seed_id": "oat", "label": "Oat"}, "oat"),
     ("created_seeds", {}, ["oat"]),
 ]
-"""Tool → what it is given → the rows it tells: `holder_id` or `user_id` where there is one, or else `id`."""
+"""Tool → what it is given → the rows it tells: `holder_id` or `user_id` where there is one, or else
+`id`."""
 
 
 async def test_rows_of_whoever_is_logged_in_are_told_from_those_of_others(

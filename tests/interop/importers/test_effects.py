@@ -1,4 +1,5 @@
-"""What is read of a released server's code: which of its functions change what it keeps, and which reach out of it."""
+"""What is read of a released server's code: which of its functions change what it keeps, and which
+reach out of it."""
 
 import ast
 

@@ -1,4 +1,5 @@
-"""The importer of EnvFactory's servers: a server runs as it is behind stand-ins, and what cannot be mapped says why."""
+"""The importer of EnvFactory's servers: a server runs as it is behind stand-ins, and what cannot be
+mapped says why."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The importer: a release becomes bundle folders that behave and score as the release does, and what cannot be mapped says why."""
+"""The importer: a release becomes bundle folders that behave and score as the release does, and
+what cannot be mapped says why."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Folders of Harbor and of Endless Terminals: ours come back as they were, others where the base carries them, the rest with its reason."""
+"""Folders of Harbor and of Endless Terminals: ours come back as they were, others where the base
+carries them, the rest with its reason."""
 
 import json
 import os
@@ -33,7 +34,8 @@ network_mode = "no-network"
 FOREIGN = {
     "task.toml": CONFIG,
     "instruction.md": "Write hello into /app/hello.txt.\n",
-    "environment/Dockerfile": "FROM envmill/base:1\nENV WHO=them\nWORKDIR /app\nCOPY seed.txt ./\nRUN echo made >made.txt\n",
+    "environment/Dockerfile": "FROM envmill/base:1\nENV WHO=them\nWORKDIR /app\nCOPY seed.txt ./\nRUN echo made "
+    ">made.txt\n",
     "environment/seed.txt": "seed\n",
     "tests/test.sh": """#!/bin/bash
 if [ $WHO = them ] && [ -s made.txt ] && python3 /tests/look.py; then echo 1; else echo 0; fi >/logs/verifier/reward.txt

@@ -1,4 +1,5 @@
-"""What importers map of a whole release, in numbers: a change that maps less, or leaves something out in silence, fails."""
+"""What importers map of a whole release, in numbers: a change that maps less, or leaves something
+out in silence, fails."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Readers of tool lists: what comes of each kind of document, and that nothing of it is lost without a word."""
+"""Readers of tool lists: what comes of each kind of document, and that nothing of it is lost
+without a word."""
 
 import json
 import os
@@ -388,7 +389,10 @@ def test_a_name_is_one_that_software_takes(text: str, name: str) -> None:
     assert make_name(text) == name
 
 
-NAMES = "acm batch codebuild cognito-idp dynamodb ecr events firehose glacier iot-data kinesis kms lambda mq polly scheduler sdb sns sqs"
+NAMES = (
+    "acm batch codebuild cognito-idp dynamodb ecr events firehose glacier iot-data kinesis kms "
+    "lambda mq polly scheduler sdb sns sqs"
+)
 SERVICES = [*NAMES.split(), "secretsmanager", "stepfunctions", "textract"]
 
 

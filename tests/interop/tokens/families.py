@@ -1,6 +1,8 @@
-"""Families of chat formats: their templates, written from their documentation, and small tokenizers with the control tokens of each.
+"""Families of chat formats: their templates, written from their documentation, and small tokenizers
+with the control tokens of each.
 
-The tokenizers are trained here, in a second, on a few lines: their vocabulary is small, their pipeline is that of the family.
+The tokenizers are trained here, in a second, on a few lines: their vocabulary is small, their
+pipeline is that of the family.
 `make soak AREA=consumers` takes the vocabularies of Qwen, Llama, Mistral and DeepSeek from the packages that ship them.
 """
 
@@ -21,11 +23,16 @@ tokenizers = pytest.importorskip(
 )
 
 TEMPLATES = Path(__file__).parent / "templates"
-_WORDS = r"(?i:'s|'t|'re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_WORDS = (
+    r"(?i:'s|'t|'re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+    r"\s+(?!\S)|\s+"
+)
 _CORPUS = [
-    'Please lend the drill to Ada. {"name": "lend", "arguments": {"tool_id": "T1", "note": "for a day"}}',
+    'Please lend the drill to Ada. {"name": "lend", "arguments": {"tool_id": "T1", "note": "for '
+    'a day"}}',
     "assistant user system tool model ipython\n\nThe tool is lent. It is back on Monday.\n",
-    '{"ok":true,"parts":[{"text":"done"}]} # Tools\n\nYou may call functions. Return each call as a JSON object.',
+    '{"ok":true,"parts":[{"text":"done"}]} # Tools\n\nYou may call functions. Return each call '
+    "as a JSON object.",
 ]
 
 
@@ -41,7 +48,8 @@ class Family:
     bos: str = ""
     eos: str = ""
     pipeline: str = "bytes"
-    """`bytes` as in GPT-2; `nfc` the same after Unicode's NFC; `trimmed` with offsets that leave blanks out; `pieces` as in SentencePiece;
+    """`bytes` as in GPT-2; `nfc` the same after Unicode's NFC; `trimmed` with offsets that leave
+    blanks out; `pieces` as in SentencePiece;
     `prefixed` the same with a blank before each piece."""
     calls: bool = True
     """Whether the template knows tools."""

@@ -1,4 +1,5 @@
-"""Conversations to encode: with calls, side by side, with thinking, with what tools and people may write."""
+"""Conversations to encode: with calls, side by side, with thinking, with what tools and people may
+write."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Rows of `sft`, `rl` and `preferences` with token ids: in columns of their own, exact or left out by name."""
+"""Rows of `sft`, `rl` and `preferences` with token ids: in columns of their own, exact or left out
+by name."""
 
 import io
 import json
@@ -228,7 +229,8 @@ def test_the_template_comes_from_its_file_from_the_settings_or_from_the_one_that
 
 
 def test_a_template_runs_in_a_sandbox(tmp_path: Path) -> None:
-    """A template is a program of others. What reaches for Python's internals is refused, and so is the row."""
+    """A template is a program of others. What reaches for Python's internals is refused, and so is
+    the row."""
     reach = "{{ ''.__class__.__mro__[1].__subclasses__() }}"
     chat = read_tokenizer(write_folder(FAMILIES["chatml"], tmp_path / "chatml", template=reach))
     cargo = encode_cargo(ExportSet(trajectories=(make_trajectory("rol_1"),)), chat, "sft")

@@ -1,4 +1,5 @@
-"""A conversation in tokens: what the policy said is masked, all else is not, whatever the format and whatever is written in it."""
+"""A conversation in tokens: what the policy said is masked, all else is not, whatever the format
+and whatever is written in it."""
 
 import json
 import random
@@ -102,7 +103,10 @@ def test_what_is_masked_is_what_the_policy_said_to_the_letter(tmp_path: Path, ma
     chat = open_family("chatml", tmp_path, marks)
     (part,) = encode(chat, talks.TWO_CALLS)
     first = '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "T1"}}\n</tool_call>'
-    second = '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "a \\"b\\" \\\\ ü\\n", "days": -2}}\n</tool_call>'
+    second = (
+        '<tool_call>\n{"name": "lend", "arguments": {"tool_id": "a \\"b\\" \\\\ ü\\n", "days": '
+        "-2}}\n</tool_call>"
+    )
     assert read_masked(chat, part) == [f"{first}\n{second}<|im_end|>", "Both are lent.<|im_end|>"]
     assert sum(part.mask) == sum(turn.last - turn.first for turn in part.turns)
 
@@ -188,7 +192,8 @@ def test_a_token_that_is_no_control_token_is_encoded_as_ever(tmp_path: Path) -> 
 
 
 def test_a_token_that_is_part_template_part_words_is_refused(tmp_path: Path) -> None:
-    """`\\n\\n` after the header is one token: a policy whose first words are a new line sampled two."""
+    """`\\n\\n` after the header is one token: a policy whose first words are a new line sampled
+    two."""
     with pytest.raises(TokenRefusal, match=r"token_straddles|says_more"):
         encode(open_family("chatml", tmp_path, "bare"), [ask("Hi."), say("\nHello.")])
 
@@ -304,6 +309,7 @@ def make_talk(odd: list[str], calls: bool) -> list[Any]:
 
 
 def squeeze(chat: ChatTokenizer, text: str) -> str:
-    """As the tokenizer normalises it, without blanks, which SentencePiece moves at the edges of pieces."""
+    """As the tokenizer normalises it, without blanks, which SentencePiece moves at the edges of
+    pieces."""
     normal = chat.engine.normalizer.normalize_str(text) if chat.engine.normalizer else text
     return normal.replace(" ", "").replace("▁", "")

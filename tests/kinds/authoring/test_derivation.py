@@ -1,4 +1,5 @@
-"""Tables derived from what tools promise: the same as somebody who knows the domain writes, and faults where tools disagree."""
+"""Tables derived from what tools promise: the same as somebody who knows the domain writes, and
+faults where tools disagree."""
 
 from dataclasses import replace
 

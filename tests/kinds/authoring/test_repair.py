@@ -1,4 +1,5 @@
-"""The loop of versions: repairs continue the conversation, a fresh attempt knows why the others failed, nothing is asked twice."""
+"""The loop of versions: repairs continue the conversation, a fresh attempt knows why the others
+failed, nothing is asked twice."""
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
@@ -196,7 +197,8 @@ async def test_what_changed_since_the_prompt_is_told_with_the_complaint(journal:
     )
     assert provider.asked[1].messages[0].text == "How long is cat?"
     assert provider.asked[1].messages[-1].text == (
-        'No.\n\nYour reply was changed since. It is now:\n\n{"length":7}\n\n`word` has changed since. It is now:\n\nhorse'
+        'No.\n\nYour reply was changed since. It is now:\n\n{"length":7}\n\n`word` has changed '
+        "since. It is now:\n\nhorse"
     )
 
 

@@ -1,4 +1,5 @@
-"""Policies that break a dialogue, and two that are right in other ways: each begins on a scenario as any scripted policy does."""
+"""Policies that break a dialogue, and two that are right in other ways: each begins on a scenario
+as any scripted policy does."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

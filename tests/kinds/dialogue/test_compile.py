@@ -1,4 +1,5 @@
-"""From clauses to predicates: for which rows a clause applies, which arguments it binds, and what cannot be compiled."""
+"""From clauses to predicates: for which rows a clause applies, which arguments it binds, and what
+cannot be compiled."""
 
 from typing import Any
 

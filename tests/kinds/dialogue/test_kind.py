@@ -1,4 +1,5 @@
-"""The kind as a whole, on the card reader: right dialogues pass, wrong ones earn exactly nothing, and each clause counts."""
+"""The kind as a whole, on the card reader: right dialogues pass, wrong ones earn exactly nothing,
+and each clause counts."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -40,7 +41,7 @@ def find(title: str) -> tuple[Environment, Scenario]:
     return folder.environment, folder.scenarios[TITLES.index(title)]
 
 
-async def play(policy: object, title: str, jail: Sandbox) -> Rollout:
+async def play(policy: Any, title: str, jail: Sandbox) -> Rollout:
     environment, scenario = find(title)
     return await play_scenario(
         policy, scenario, environment, jail, "shown", 1, form="conversation", limits=LONG

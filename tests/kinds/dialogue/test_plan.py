@@ -1,4 +1,5 @@
-"""Bad input is found while the plan is made, with the clause named; the same plan without the fault is clean."""
+"""Bad input is found while the plan is made, with the clause named; the same plan without the fault
+is clean."""
 
 from typing import Any
 

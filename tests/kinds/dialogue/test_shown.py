@@ -49,7 +49,8 @@ def test_play_tells_what_a_coupling_changed(tmp_path: Path) -> None:
 
 
 def test_play_is_a_conversation_that_is_scored(tmp_path: Path) -> None:
-    """A person does what the reference path does: asked before the yes it earns nothing, asked first it passes."""
+    """A person does what the reference path does: asked before the yes it earns nothing, asked
+    first it passes."""
     right = [
         'find_merchant name="Corner Bakery"',
         "say Please see label yourself.",

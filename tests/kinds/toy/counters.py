@@ -1,4 +1,5 @@
-"""The kind `counters`: numbers under names, held by a host of its own. It shows what a new kind takes.
+"""The kind `counters`: numbers under names, held by a host of its own. It shows what a new kind
+takes.
 
 counters.json ──Reset──► numbers ──read, add──► numbers
 """

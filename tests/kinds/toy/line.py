@@ -1,4 +1,5 @@
-"""A run over the toy kind: `python -m tests.kinds.toy.line FOLDER` walks all steps and writes what came of each, as JSON."""
+"""A run over the toy kind: `python -m tests.kinds.toy.line FOLDER` walks all steps and writes what
+came of each, as JSON."""
 
 import asyncio
 import json
@@ -39,7 +40,8 @@ PLACES = {
 
 
 def make(_themes: Themes, _whole: int = WHOLE, _results: bool = True) -> Recipe:
-    """A recipe that thinks of places where things are counted. No other hook of a recipe is called for this kind."""
+    """A recipe that thinks of places where things are counted. No other hook of a recipe is called
+    for this kind."""
     return Recipe(name=NAME, pick_seeds=_pick_places, think_up=_think_up)
 
 
@@ -87,7 +89,8 @@ async def walk(folder: Path) -> None:
         "select lap || '-' || stage, entered, kept, dropped, error, made from funnel"
     ).fetchall()
     gates = views.execute(
-        "select gate, outcome, reason, detail, count(*) from attrition where run = 'toy' group by all order by all"
+        "select gate, outcome, reason, detail, count(*) from attrition where run = 'toy' group by "
+        "all order by all"
     ).fetchall()
     kinds = views.execute("select distinct kind from environments").fetchall()
     written = sorted(

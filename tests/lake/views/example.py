@@ -1,4 +1,5 @@
-"""A lake small enough to count by hand: `nightly-1` is finished, `nightly-2` is on its way, with a Retry and an unknown price."""
+"""A lake small enough to count by hand: `nightly-1` is finished, `nightly-2` is on its way, with a
+Retry and an unknown price."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -144,7 +145,8 @@ def _fill_scenarios(lake: Lake) -> None:
 
 
 def _pose(lake: Lake, passed: dict[str, Any]) -> None:
-    """Of three places one needs no repair, one is mended in part, and of one the last reply cannot be read."""
+    """Of three places one needs no repair, one is mended in part, and of one the last reply cannot
+    be read."""
     easy, hard, never = (f"{SHED.id}:{one.number:03d}" for one in (EASY, HARD, NEVER))
     builds = [
         _build(hard, 0, "failed", "h0", "S9 tool_name", "S8 unseen_id"),
@@ -336,7 +338,8 @@ def _play(scenario: str, policy: str, outcomes: str, group: str = "probe") -> li
 
 
 def _converse(scenario: str, policy: str, outcomes: str) -> list[Rollout]:
-    """Attempts in which the user tells what is hidden when asked for it; in `u` it keeps it to itself."""
+    """Attempts in which the user tells what is hidden when asked for it; in `u` it keeps it to
+    itself."""
     asked = {"asked": "Which tool shall it be?", "answer": "Yes, please."}
     spoilt = {
         "termination": "user_fault",

@@ -1,4 +1,5 @@
-"""The views as documentation, with answers from the example lake: `python -m tests.lake.views.pages` renews docs/views/."""
+"""The views as documentation, with answers from the example lake: `python -m
+tests.lake.views.pages` renews docs/views/."""
 
 import re
 import tempfile
@@ -27,9 +28,18 @@ def render(connection: DuckDBPyConnection) -> dict[str, str]:
 def _index() -> Iterator[str]:
     yield "# Views"
     yield ""
-    yield "Questions people ask daily, as views with stable names over the [tables](../tables.md). Ask them with `envmill sql`,"
-    yield "`envmill views NAME` shows one, and `envmill views --sql` writes the SQL that gives a plain DuckDB shell the same views."
-    yield "Rows of finished runs are kept as files when a run is compacted, so that a view stays quick however many runs there are."
+    yield (
+        "Questions people ask daily, as views with stable names over the [tables](../tables.md). "
+        "Ask them with `envmill sql`,"
+    )
+    yield (
+        "`envmill views NAME` shows one, and `envmill views --sql` writes the SQL that gives a "
+        "plain DuckDB shell the same views."
+    )
+    yield (
+        "Rows of finished runs are kept as files when a run is compacted, so that a view stays "
+        "quick however many runs there are."
+    )
     yield ""
     yield "| view | says |"
     yield "|---|---|"

@@ -1,4 +1,5 @@
-"""A database made for one question answers it as the whole one does, holds no more than that takes, and hides nothing that is asked for."""
+"""A database made for one question answers it as the whole one does, holds no more than that takes,
+and hides nothing that is asked for."""
 
 import duckdb
 import pytest

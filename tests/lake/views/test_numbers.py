@@ -28,17 +28,20 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="runs",
         ),
         pytest.param(
-            f"select outcome, attempts, tokens, cost, unpriced from exits where run = '{SECOND}' and subject = 'seed_2'",
+            f"select outcome, attempts, tokens, cost, unpriced from exits where run = '{SECOND}' "
+            "and subject = 'seed_2'",
             [("kept", 2, 140, 0.03, 0)],
             id="an outcome is the latest, its cost the sum",
         ),
         pytest.param(
-            f"select entered, kept, error, made, tokens, cost, unpriced from funnel where run = '{SECOND}' and stage = 'generate'",
+            "select entered, kept, error, made, tokens, cost, unpriced from funnel where run = "
+            f"'{SECOND}' and stage = 'generate'",
             [(3, 3, 0, 3, 340, None, 1)],
             id="one unknown price makes a cost unknown",
         ),
         pytest.param(
-            f"select entered, kept, dropped, error, cost, unpriced from funnel where run = '{FIRST}' and stage = 'verify'",
+            "select entered, kept, dropped, error, cost, unpriced from funnel where run = "
+            f"'{FIRST}' and stage = 'verify'",
             [(2, 1, 1, 0, 0.0, 0), (3, 3, 0, 0, 0.0, 0)],
             id="funnel",
         ),
@@ -51,7 +54,8 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="yield",
         ),
         pytest.param(
-            "select theme, policy, rollout_group, attempts, passed, errors, pass_rate, scenarios from pass_rate",
+            "select theme, policy, rollout_group, attempts, passed, errors, pass_rate, scenarios "
+            "from pass_rate",
             [
                 ("tool_lending", "careless", "probe", 12, 5, 1, 5 / 11, 3),
                 ("tool_lending", "reference", "teacher", 3, 2, 1, 1.0, 2),
@@ -60,12 +64,14 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="errors do not lower a pass rate, spoilt conversations do",
         ),
         pytest.param(
-            "select policy, conversations, user_faults, share, too_many, suspected, scenarios, most_often from conversations",
+            "select policy, conversations, user_faults, share, too_many, suspected, scenarios, "
+            "most_often from conversations",
             [("skilled@0.7", 4, 1, 0.25, True, 1, 1, "withholds")],
             id="conversations that their users spoilt",
         ),
         pytest.param(
-            f"select theme, item, kept, tokens, round(cost_per_kept, 6) from cost_per_kept where run = '{FIRST}'",
+            "select theme, item, kept, tokens, round(cost_per_kept, 6) from cost_per_kept where "
+            f"run = '{FIRST}'",
             [
                 ("clinic", "environment", 0, 0, None),
                 ("tool_lending", "environment", 1, 400, 0.08),
@@ -85,7 +91,8 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="versions",
         ),
         pytest.param(
-            "select stage, gate, reason, subjects, sent_back, mended, given_up, unseen, weakened from repairs",
+            "select stage, gate, reason, subjects, sent_back, mended, given_up, unseen, weakened "
+            "from repairs",
             [
                 ("build", "W12", "row_missed", 1, 2, 1, 0, 0, 0),
                 ("build", "W7", "change_before_check", 1, 2, 1, 0, 0, 0),
@@ -97,7 +104,8 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="a version that nobody could read mends nothing",
         ),
         pytest.param(
-            "select gate, looked, held, open_share, asked, dropped, suspected, sealed_share from sealed",
+            "select gate, looked, held, open_share, asked, dropped, suspected, sealed_share from "
+            "sealed",
             [
                 ("W12", 2, 2, 1.0, 1, 0, 0, 1.0),
                 ("W7", 2, 2, 1.0, 0, 0, 0, None),
@@ -120,7 +128,8 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="defects by number of repairs",
         ),
         pytest.param(
-            "select run, step, calls, repairs, repair_tokens, repair_cost from spending where repairs > 0",
+            "select run, step, calls, repairs, repair_tokens, repair_cost from spending where "
+            "repairs > 0",
             [(FIRST, "environments-generate", 2, 1, 100, 0.02)],
             id="what repairs took",
         ),
@@ -202,8 +211,12 @@ def test_the_last_version_says_what_was_mended(
 
 
 def test_a_pass_rate_says_how_sure_it_is(example: Lake) -> None:
-    """As estimated from the attempts themselves; a scenario with fewer than four judged attempts says nothing of groups of four."""
-    question = "select passed, attempts - errors, low, high, pass_at_4, pass_all_4 from pass_rate where policy = 'careless'"
+    """As estimated from the attempts themselves; a scenario with fewer than four judged attempts
+    says nothing of groups of four."""
+    question = (
+        "select passed, attempts - errors, low, high, pass_at_4, pass_all_4 from pass_rate where "
+        "policy = 'careless'"
+    )
     ((passed, judged, *sure, some, every),) = fetch(example, question)
     assert sure == pytest.approx(list(find_interval(passed, judged)))
     groups = [(4, 4), (0, 4)]
@@ -214,7 +227,8 @@ def test_a_pass_rate_says_how_sure_it_is(example: Lake) -> None:
 
 
 def test_trainability_is_the_chance_that_the_gate_tells() -> None:
-    """In environments of one to nine scenarios, with errors, none judged, and siblings that are alike, apart, and neither."""
+    """In environments of one to nine scenarios, with errors, none judged, and siblings that are
+    alike, apart, and neither."""
     dice = random.Random(5)
     probed: dict[str, ProbeCounts] = {}
     with duckdb.connect() as connection:

@@ -1,4 +1,5 @@
-"""A database over the lake: every table and view, files of any age, rollups of settled runs, and an error that names a bad file."""
+"""A database over the lake: every table and view, files of any age, rollups of settled runs, and an
+error that names a bad file."""
 
 # pyright: reportMissingTypeStubs=false, reportArgumentType=false
 

@@ -1,4 +1,5 @@
-"""`views.sql` in a process that knows nothing of EnvMill: the same rows, whatever was half-written, retried or merged."""
+"""`views.sql` in a process that knows nothing of EnvMill: the same rows, whatever was half-written,
+retried or merged."""
 
 import json
 import subprocess

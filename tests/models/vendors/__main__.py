@@ -1,4 +1,5 @@
-"""`python -m tests.models.vendors [PORT]`: prints the port as a line of JSON, ends when standard input closes."""
+"""`python -m tests.models.vendors [PORT]`: prints the port as a line of JSON, ends when standard
+input closes."""
 
 import asyncio
 import sys

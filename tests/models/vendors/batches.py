@@ -1,6 +1,8 @@
-"""Batches of both vendors: files up and down, states on the way, items that fail, expire or are cancelled.
+"""Batches of both vendors: files up and down, states on the way, items that fail, expire or are
+cancelled.
 
-Ready after `polls` looks. Items whose text holds `unfinished` are the ones left over when the batch expires or is cancelled.
+Ready after `polls` looks. Items whose text holds `unfinished` are the ones left over when the batch
+expires or is cancelled.
 """
 
 import json

@@ -56,7 +56,8 @@ class Loopback:
         self._tell("reset")
 
     def counts(self) -> dict[str, Any]:
-        """asked and answered by conversation, by_last by last message, peak in flight, connections, total."""
+        """asked and answered by conversation, by_last by last message, peak in flight, connections,
+        total."""
         return self._tell("counts")
 
     def requests(self) -> list[dict[str, Any]]:

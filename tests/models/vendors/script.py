@@ -1,7 +1,8 @@
 """What the vendors will do: which requests meet which fault, and what the model says.
 
-A rule names the requests it is for (`match` in their text, `path` at the start of theirs), how many of them (`times`, −1 for all) or how
-often (`rate`), and either a fault or a turn. The first rule that applies is spent.
+A rule names the requests it is for (`match` in their text, `path` at the start of theirs), how many
+of them (`times`, −1 for all) or how often (`rate`), and either a fault or a turn. The first rule
+that applies is spent.
 """
 
 import random
@@ -79,7 +80,8 @@ class Rule:
         )
 
     def spend(self, path: str, text: str, chance: random.Random) -> bool:
-        """Whether it is for this request; then one of its times is gone. Without a path it is for questions to a model."""
+        """Whether it is for this request; then one of its times is gone. Without a path it is for
+        questions to a model."""
         here = path.startswith(self.path) if self.path else path in QUESTIONS
         if not self.times or not here or self.match not in text:
             return False

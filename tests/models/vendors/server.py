@@ -17,7 +17,10 @@ from tests.models.vendors.formats.base import anthropic_error, openai_error, ref
 from tests.models.vendors.script import Fault, Rule, Script
 from tests.models.vendors.tally import Tally
 
-_PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>"
+_PAGE = (
+    b"<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad "
+    b"Gateway</h1></center></body></html>"
+)
 _PROXY = {"Server": "squid"}
 
 

@@ -1,4 +1,5 @@
-"""What was asked and what was answered to the end: the witness of every claim that nothing is paid for twice."""
+"""What was asked and what was answered to the end: the witness of every claim that nothing is paid
+for twice."""
 
 from collections import Counter
 from typing import Any

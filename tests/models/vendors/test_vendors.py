@@ -1,4 +1,5 @@
-"""The loopback vendors, seen by the vendors' own SDKs: what they cannot read would prove nothing about us."""
+"""The loopback vendors, seen by the vendors' own SDKs: what they cannot read would prove nothing
+about us."""
 
 from collections.abc import AsyncGenerator
 from typing import Any

@@ -1,4 +1,5 @@
-"""Faults come as often as asked for, are the same for the same question, and go again when they are quoted."""
+"""Faults come as often as asked for, are the same for the same question, and go again when they are
+quoted."""
 
 import hashlib
 import json

@@ -1,4 +1,5 @@
-"""A repair answers a conversation: mostly the fault is mended, sometimes the reply comes again, or something else is spoilt."""
+"""A repair answers a conversation: mostly the fault is mended, sometimes the reply comes again, or
+something else is spoilt."""
 
 import json
 from collections import Counter

@@ -1,4 +1,5 @@
-"""Operators find their places, change one thing, and most of what they make is told apart in the jail."""
+"""Operators find their places, change one thing, and most of what they make is told apart in the
+jail."""
 
 import ast
 from collections import Counter

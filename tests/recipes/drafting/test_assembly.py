@@ -1,4 +1,5 @@
-"""A program taken apart and put together is the same program, and whatever a model sends for a part ends as text that can be judged."""
+"""A program taken apart and put together is the same program, and whatever a model sends for a part
+ends as text that can be judged."""
 
 import ast
 

@@ -1,4 +1,5 @@
-"""The person behind a scenario: what the author makes of them holds, and what does not hold is found."""
+"""The person behind a scenario: what the author makes of them holds, and what does not hold is
+found."""
 
 from typing import Any
 

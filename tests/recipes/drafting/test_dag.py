@@ -1,4 +1,5 @@
-"""A graph that was carried out is held to what its author says of it: what reasoning gives, and which rows are needed."""
+"""A graph that was carried out is held to what its author says of it: what reasoning gives, and
+which rows are needed."""
 
 from typing import Any
 

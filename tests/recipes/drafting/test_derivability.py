@@ -1,4 +1,5 @@
-"""Each node of a graph is deleted in turn: what rests on it must not stand in the request, or in a reply where an agent finds it."""
+"""Each node of a graph is deleted in turn: what rests on it must not stand in the request, or in a
+reply where an agent finds it."""
 
 from typing import Any
 
@@ -45,7 +46,8 @@ def find(
     picks: dict[str, Any] | None = None,
     derived: dict[str, list[Json]] | None = None,
 ) -> list[Shortcut]:
-    """`played`: each node with the arguments of its call and the reply; a reasoning node has what it gave as its reply."""
+    """`played`: each node with the arguments of its call and the reply; a reasoning node has what
+    it gave as its reply."""
     nodes, steps, calls, replies, gave = [], [], [], [], dict[str, list[Json]]()
     for node, arguments, reply in played:
         nodes.append(node)

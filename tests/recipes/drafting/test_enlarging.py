@@ -1,4 +1,5 @@
-"""Tables made larger: what is copied holds together as the first did, and a round that disturbs the path is not kept."""
+"""Tables made larger: what is copied holds together as the first did, and a round that disturbs the
+path is not kept."""
 
 import random
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""Summaries of what went wrong: when they are asked for, what they are told, and where they stand."""
+"""Summaries of what went wrong: when they are asked for, what they are told, and where they
+stand."""
 
 from dataclasses import replace
 from typing import Any, cast

@@ -1,4 +1,5 @@
-"""Length: a path of another length than the brief asks for is sent back; without `calls` none is."""
+"""Length: a path of another length than the brief asks for is sent back; without `calls` none
+is."""
 
 import pytest
 
@@ -52,7 +53,8 @@ def test_a_path_has_as_many_calls_as_the_brief_says(
 
 
 def test_an_author_that_does_not_count_is_caught() -> None:
-    """Sixty of three hundred paths are of the length that authors fall back to; honest ones are within a quarter."""
+    """Sixty of three hundred paths are of the length that authors fall back to; honest ones are
+    within a quarter."""
     brief = Brief(theme="tool_lending", text="x", number=0, calls=60)
     short = [3 + number % 23 for number in range(60)]
     honest = [46 + number % 29 for number in range(240)]

@@ -1,4 +1,5 @@
-"""Several requests of one scenario: each has its part of the path, is of use, short, and can be fulfilled without a later one."""
+"""Several requests of one scenario: each has its part of the path, is of use, short, and can be
+fulfilled without a later one."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""What an expanded goal adds to a scenario: its chain, its values, and what the user is told at the end."""
+"""What an expanded goal adds to a scenario: its chain, its values, and what the user is told at the
+end."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,5 @@
-"""What is left out of prompts: docstrings that the tools' descriptions repeat, and rows that show nothing new."""
+"""What is left out of prompts: docstrings that the tools' descriptions repeat, and rows that show
+nothing new."""
 
 import ast
 

@@ -1,4 +1,5 @@
-"""An expansion is compared with the chain that was kept before it, on the state that one was carried out on."""
+"""An expansion is compared with the chain that was kept before it, on the state that one was
+carried out on."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""A repair with less in it is refused, unless less is what the complaint asked for; a repair with as much stands."""
+"""A repair with less in it is refused, unless less is what the complaint asked for; a repair with
+as much stands."""
 
 from typing import Any
 

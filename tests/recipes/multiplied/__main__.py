@@ -1,4 +1,5 @@
-"""`python -m tests.recipes.multiplied [RECIPE…]`: judge all cases, write `results.json` and the page; `page` writes it alone."""
+"""`python -m tests.recipes.multiplied [RECIPE…]`: judge all cases, write `results.json` and the
+page; `page` writes it alone."""
 
 import asyncio
 import os

@@ -1,7 +1,8 @@
-"""Errands on machines and systems to perturb, multiplied: the items, the operators and the checks of both recipes.
+"""Errands on machines and systems to perturb, multiplied: the items, the operators and the checks
+of both recipes.
 
-The errands are recorded (`tests/real_authors/endless_terminals`). No real author wrote a system yet: the factory's own stand in, as an
-author would send them.
+The errands are recorded (`tests/real_authors/endless_terminals`). No real author wrote a system
+yet: the factory's own stand in, as an author would send them.
 """
 
 import json

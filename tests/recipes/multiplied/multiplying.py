@@ -1,4 +1,5 @@
-"""Items multiplied by operators: each case is put to the checks of its part, and what they say is held against what they must say.
+"""Items multiplied by operators: each case is put to the checks of its part, and what they say is
+held against what they must say.
 
 World × Operator ─► case ─► checks ─► says more than of the item as it was?   fault: caught   honest: refused
 """

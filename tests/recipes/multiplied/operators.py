@@ -1,7 +1,8 @@
-"""Mutation operators over plans, programs, tests, states, paths, verifiers and texts: each with the answer that it must get.
+"""Mutation operators over plans, programs, tests, states, paths, verifiers and texts: each with the
+answer that it must get.
 
-A fault is wrong by construction, and some check has to say so. An honest change leaves everything as right as it was, and no check may
-say anything that it did not say before.
+A fault is wrong by construction, and some check has to say so. An honest change leaves everything
+as right as it was, and no check may say anything that it did not say before.
 """
 
 import random
@@ -17,7 +18,8 @@ SOURCE, SCHEMA = "program.py", "schema.sql"
 
 @dataclass(frozen=True)
 class Operator:
-    """One way to change an item; `change` gives every version that it can make, in an order of the dice."""
+    """One way to change an item; `change` gives every version that it can make, in an order of the
+    dice."""
 
     part: str
     name: str

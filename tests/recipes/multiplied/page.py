@@ -8,7 +8,8 @@ from tests.recipes.multiplied.multiplying import Result
 
 PAGE = ROOT / "docs/audit/multiplied.md"
 CAUGHT = 0.92
-"""Share of the faults of a recipe that are to be caught: as much as of those planted in programs of `tests/real_authors`."""
+"""Share of the faults of a recipe that are to be caught: as much as of those planted in programs of
+`tests/real_authors`."""
 _INTRODUCTION = """
 Items that real authors wrote are changed, once each, by operators over plans, schemas, programs, tests, states, reference paths,
 verifiers and texts (`tests/recipes/multiplied`). The items are those of `tests/real_authors` and
@@ -55,7 +56,10 @@ def _list_lines(found: Mapping[str, Sequence[Result]]) -> Iterator[str]:
         caught, idle = sum(bool(one.said) for one in faults), sum(one.idle for one in results)
         share = f"{caught} ({caught / len(faults):.1%})"
         items = len({one.item for one in results})
-        yield f"| `{recipe}` | {items} | {len(results)} | {len(faults)} | {share} | {idle} | {len(honest)} | {len(list_refused(results))} |"
+        yield (
+            f"| `{recipe}` | {items} | {len(results)} | {len(faults)} | {share} | {idle} | "
+            f"{len(honest)} | {len(list_refused(results))} |"
+        )
     yield ""
     yield "## By operator"
     yield ""
@@ -73,12 +77,16 @@ def _list_lines(found: Mapping[str, Sequence[Result]]) -> Iterator[str]:
         gates = Counter(one.said.split()[0] for one in own if one.said)
         told = ", ".join(f"{gate} {times}" for gate, times in gates.most_common(5))
         must = "kept" if honest else "caught"
-        yield f"| {part} | {operator} | {must} | {len(own)} | {len(own) - len(counted)} | {right} of {len(counted)} | {told} |"
+        yield (
+            f"| {part} | {operator} | {must} | {len(own)} | {len(own) - len(counted)} | {right} "
+            f"of {len(counted)} | {told} |"
+        )
     yield ""
     yield "## Otherwise than it must be"
     yield ""
     wrong = [
-        f"- {recipe}: {one.item}, {one.part}/{one.operator}: {'refused by ' + one.said if one.honest else 'missed'}"
+        f"- {recipe}: {one.item}, {one.part}/{one.operator}: "
+        f"{'refused by ' + one.said if one.honest else 'missed'}"
         for recipe, results in sorted(found.items())
         for one in (
             *(fault for fault in list_faults(results) if not fault.said),

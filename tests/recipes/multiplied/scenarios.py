@@ -75,7 +75,8 @@ def look_again(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
 
 
 def shuffle_rows(posed: ScenarioCase, dice: Dice) -> Iterator[ScenarioCase]:
-    """Under a number of its own: ids do not see the order of rows, and gates remember trials by id."""
+    """Under a number of its own: ids do not see the order of rows, and gates remember trials by
+    id."""
     for version in range(3):
         state = {
             name: dict(shuffle(list(held.items()), dice))

@@ -1,4 +1,5 @@
-"""A box's filter, over every number of each architecture, and the table of names beside the one this machine's kernel has."""
+"""A box's filter, over every number of each architecture, and the table of names beside the one
+this machine's kernel has."""
 
 import platform
 import re

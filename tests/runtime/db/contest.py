@@ -1,4 +1,5 @@
-"""Random statements over a schema that has all of SQLite's ways to change a row behind one's back."""
+"""Random statements over a schema that has all of SQLite's ways to change a row behind one's
+back."""
 
 from collections.abc import Iterator
 from random import Random
@@ -38,7 +39,8 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ("insert into plain (id) values (?)", "k"),
     ("insert or replace into plain (id, n) values (?, ?)", "ki"),
     ("insert or ignore into plain (id, n) values (?, ?)", "ki"),
-    ("insert into plain (id, n) values (?, ?) on conflict (id) do update set n = excluded.n + 1", "ki"),
+    ("insert into plain (id, n) values (?, ?) on conflict (id) do update set n = excluded.n + "
+"1", "ki"),
     ("update plain set n = n + ?", "i"),
     ("update plain set x = ?, b = ? where id = ?", "vvk"),
     ("update plain set id = ? where id = ?", "kk"),

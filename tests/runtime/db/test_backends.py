@@ -1,4 +1,5 @@
-"""One contract, two backends: whatever statements do, both tell the same rows, the same change set and the same state."""
+"""One contract, two backends: whatever statements do, both tell the same rows, the same change set
+and the same state."""
 
 import os
 from random import Random

@@ -1,4 +1,5 @@
-"""A database under a session: what tools may do, what a call keeps, what a reset brings back, and whose clock it reads."""
+"""A database under a session: what tools may do, what a call keeps, what a reset brings back, and
+whose clock it reads."""
 
 from typing import Any
 
@@ -432,7 +433,8 @@ def test_trigger_cannot_rewrite_what_was_remembered(backend: MakeBackend, first:
         "insert into notes (text) values (zeroblob(1000000000))",
         "update loans set tool = hex(zeroblob(400000000))",
         "select replace(hex(zeroblob(2000000)), '0', 'abcdefgh') as b",
-        "with recursive n (t) as (select 'x' union all select t || t from n) select max(length(t)) as b from n",
+        "with recursive n (t) as (select 'x' union all select t || t from n) select "
+        "max(length(t)) as b from n",
     ],
 )
 def test_values_of_a_gigabyte_are_refused(database: Database, db: Db, sql: str) -> None:

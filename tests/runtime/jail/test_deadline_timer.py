@@ -1,4 +1,5 @@
-"""The driver's alarm: a wait that lasts too long ends, one that does not is left alone, and nobody's wait is nobody's trouble."""
+"""The driver's alarm: a wait that lasts too long ends, one that does not is left alone, and
+nobody's wait is nobody's trouble."""
 
 import os
 import signal

@@ -1,4 +1,5 @@
-"""What a program left behind in the interpreter is found, in the modules it imports and nowhere else; and which imports are listed."""
+"""What a program left behind in the interpreter is found, in the modules it imports and nowhere
+else; and which imports are listed."""
 
 import collections.abc
 import decimal

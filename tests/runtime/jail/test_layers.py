@@ -1,4 +1,5 @@
-"""Namespaces, control groups and the diagnosis, each tried in a child of this process that is thrown away."""
+"""Namespaces, control groups and the diagnosis, each tried in a child of this process that is
+thrown away."""
 
 import json
 import os
@@ -78,7 +79,8 @@ def test_a_session_dies_with_the_first_process_of_its_namespace() -> None:
             os._exit(0)
         return session
 
-    # The template, which forked both, is gone by now, and the first process of the namespace goes with it.
+    # The template, which forked both, is gone by now, and the first process of the namespace goes
+    # with it.
     session = see(look)
     until = time.monotonic() + 10
     while Path("/proc", str(session)).exists() and time.monotonic() < until:

@@ -1,4 +1,5 @@
-"""When a session sends: often enough that the driver never takes two slow steps for a hang, seldom enough to be fast."""
+"""When a session sends: often enough that the driver never takes two slow steps for a hang, seldom
+enough to be fast."""
 
 from typing import Any, cast
 

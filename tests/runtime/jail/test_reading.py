@@ -1,4 +1,5 @@
-"""A state that is like the last one is read in part, and believed no sooner than one that is read whole."""
+"""A state that is like the last one is read in part, and believed no sooner than one that is read
+whole."""
 
 import json
 from random import Random

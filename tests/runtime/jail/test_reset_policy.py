@@ -1,4 +1,5 @@
-"""A proof lasts until a fresh process answers an episode with other bytes: that ends it and is told, an outage ends it and is not."""
+"""A proof lasts until a fresh process answers an episode with other bytes: that ends it and is
+told, an outage ends it and is not."""
 
 from typing import Any
 

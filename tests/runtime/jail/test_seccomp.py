@@ -1,4 +1,5 @@
-"""The filters' bytes, run by a small interpreter of classic BPF: each architecture's numbers decide as they must."""
+"""The filters' bytes, run by a small interpreter of classic BPF: each architecture's numbers decide
+as they must."""
 
 import struct
 

@@ -1,4 +1,5 @@
-"""Sender and receiver of states agree on what is in stock, small and large, whatever order they come in."""
+"""Sender and receiver of states agree on what is in stock, small and large, whatever order they
+come in."""
 
 import random
 from typing import Any

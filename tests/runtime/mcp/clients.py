@@ -1,4 +1,5 @@
-"""Clients of MCP servers, as bare as the protocol allows: over lines, and over HTTP. The official ones are asked under `make soak`."""
+"""Clients of MCP servers, as bare as the protocol allows: over lines, and over HTTP. The official
+ones are asked under `make soak`."""
 
 import http.client
 import json

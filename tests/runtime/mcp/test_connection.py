@@ -1,4 +1,5 @@
-"""What a client is answered: in every revision, by every tool, and for everything that is no message."""
+"""What a client is answered: in every revision, by every tool, and for everything that is no
+message."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""The server over lines: whatever the lines hold and however they are cut, it answers what can be answered, and ends with them."""
+"""The server over lines: whatever the lines hold and however they are cut, it answers what can be
+answered, and ends with them."""
 
 import json
 import os

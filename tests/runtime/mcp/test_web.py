@@ -1,4 +1,5 @@
-"""The server over HTTP: whom it serves, how many, how long, and that none of them notices another."""
+"""The server over HTTP: whom it serves, how many, how long, and that none of them notices
+another."""
 
 import contextlib
 import json
@@ -116,7 +117,8 @@ def test_what_is_not_served_is_said(client: Web, sent: dict[str, Any], status: i
 
 
 def test_a_call_does_not_wait_for_an_acknowledgement(client: Web) -> None:
-    """Head and body are two writes: with Nagle's algorithm each reply but the first few took 40 ms."""
+    """Head and body are two writes: with Nagle's algorithm each reply but the first few took 40
+    ms."""
     client.begin()
     took = list[float]()
     for _ in range(20):
@@ -356,7 +358,10 @@ def test_sockets_that_read_no_answer_keep_nobody_out(
         first = Web(crowded.url)
         first.begin()
         body = json.dumps(make_request("x" * 200_000, "ping")).encode()
-        head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Session-Id: {first.session}\r\n"
+        head = (
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            f"Mcp-Session-Id: {first.session}\r\n"
+        )
         asked = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
         first.close()
         for _ in range(12):

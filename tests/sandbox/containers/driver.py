@@ -1,4 +1,5 @@
-"""A driver to be killed: it says when it is ready, then brings boxes up and down, snapshots and commands them until somebody ends it.
+"""A driver to be killed: it says when it is ready, then brings boxes up and down, snapshots and
+commands them until somebody ends it.
 
 python -m tests.sandbox.containers.driver IMAGES MARK
 """

@@ -1,4 +1,5 @@
-"""What containers leave on a machine: processes, mounts, control groups, folders. Listed before and after."""
+"""What containers leave on a machine: processes, mounts, control groups, folders. Listed before and
+after."""
 
 import os
 import time

@@ -1,4 +1,5 @@
-"""A small image out of this machine's own programs: bash and the tools that commands in tests use. Made in a moment."""
+"""A small image out of this machine's own programs: bash and the tools that commands in tests use.
+Made in a moment."""
 
 import hashlib
 import io
@@ -16,7 +17,8 @@ _PROGRAMS = (
     "tail", "touch", "tr", "true", "yes",
 )  # fmt: skip
 _TEXTS = {
-    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nada:x:1000:1000::/home/ada:/bin/bash\nnobody:x:65534:65534::/:/bin/bash\n",
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nada:x:1000:1000::/home/ada:/bin/bash\n"
+    "nobody:x:65534:65534::/:/bin/bash\n",
     "etc/group": "root:x:0:\nada:x:1000:\ntty:x:5:\nnogroup:x:65534:\n",
     "etc/motd": "calm\n",
 }

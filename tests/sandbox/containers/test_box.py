@@ -1,4 +1,5 @@
-"""A box: its shell stays, its frames cannot be forged, its files branch, and what is taken is bounded."""
+"""A box: its shell stays, its frames cannot be forged, its files branch, and what is taken is
+bounded."""
 
 from collections.abc import AsyncGenerator
 
@@ -113,7 +114,8 @@ async def test_what_is_taken_is_bounded(boxes: Boxes, box: Container, small: Cac
 async def test_files_branch(boxes: Boxes, small: CachedImage) -> None:
     async with lend(boxes, small) as first:
         await first.shell(
-            "echo mine > /etc/motd; rm -r /home; mkdir /home; ln -s motd /etc/link; mkdir /d; touch /d/a; ln /d/a /d/b; rm /bin/yes"
+            "echo mine > /etc/motd; rm -r /home; mkdir /home; ln -s motd /etc/link; mkdir /d; "
+            "touch /d/a; ln /d/a /d/b; rm /bin/yes"
         )
         layer = await first.snapshot()
         await first.shell("echo later > /etc/motd")

@@ -1,4 +1,5 @@
-"""Docker behind the same interface: attacks, files that branch, a pool, and a driver that is killed. In an engine of the tests' own."""
+"""Docker behind the same interface: attacks, files that branch, a pool, and a driver that is
+killed. In an engine of the tests' own."""
 
 import asyncio
 import os

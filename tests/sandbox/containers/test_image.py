@@ -1,4 +1,5 @@
-"""The base image in its cache: named by what it is made of, whole or not there, and unpacked once for each way of owning it."""
+"""The base image in its cache: named by what it is made of, whole or not there, and unpacked once
+for each way of owning it."""
 
 import os
 import shutil
@@ -76,7 +77,8 @@ def test_the_same_packages_make_the_same_bytes(tmp_path: Path) -> None:
 
 
 def _list_differences(first: CachedImage, second: CachedImage) -> set[str]:
-    """Members that differ; what Python compiled bears the date of its source, which is the package's."""
+    """Members that differ; what Python compiled bears the date of its source, which is the
+    package's."""
     listed = [
         set(
             subprocess.run(

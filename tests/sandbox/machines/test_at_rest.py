@@ -1,4 +1,5 @@
-"""A machine with an author's services is compared with how it stands at rest; one that never rests, with how it stood last."""
+"""A machine with an author's services is compared with how it stands at rest; one that never rests,
+with how it stood last."""
 
 from collections.abc import Iterator
 from typing import Any, cast

@@ -1,4 +1,5 @@
-"""A box opens sockets of its own network alone, and knows no system call that is newer than its filter."""
+"""A box opens sockets of its own network alone, and knows no system call that is newer than its
+filter."""
 
 import pytest
 
@@ -22,7 +23,8 @@ for number in [*range(337, 424), *range(463, 640)]:
     ctypes.set_errno(0)
     print(number, libc.syscall(number, -1, -1, -1, -1, -1, -1), errno.errorcode.get(ctypes.get_errno()))
 """
-"""335 and 336 are left out: no filter is asked about them, and 335 ends its caller with a signal."""
+"""335 and 336 are left out: no filter is asked about them, and 335 ends its caller with a
+signal."""
 
 
 async def test_sockets_and_calls_are_those_that_are_known(containers: Containers) -> None:

@@ -1,4 +1,5 @@
-"""Where the decisive questions are asked: in a copy that is shut, in which nothing of the agent's runs or lies uncompared."""
+"""Where the decisive questions are asked: in a copy that is shut, in which nothing of the agent's
+runs or lies uncompared."""
 
 import pytest
 
@@ -16,10 +17,15 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 UNSEEN = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/root", "/home", "/srv/work")
 LOST = (*(f"{each}/mark" for each in UNSEEN), "/srv/work/d/px")
-BEGIN = "mkdir -m 750 /srv/work; chown bo:survey /srv/work; echo first >/srv/work/kept; echo old >/srv/work/place; mkdir /srv/work/d; :"
+BEGIN = (
+    "mkdir -m 750 /srv/work; chown bo:survey /srv/work; echo first >/srv/work/kept; echo old "
+    ">/srv/work/place; mkdir /srv/work/d; :"
+)
 DID = (
-    f"for each in {' '.join(UNSEEN)}; do echo 1 >$each/mark; done; echo 4 >/run/own.pid; echo 5 >/srv/work/place; "
-    "echo 6 >'/srv/work/d/p*'; echo 6 >/srv/work/d/px; echo x >/srv/work/kept; chmod 777 /srv/work; "
+    f"for each in {' '.join(UNSEEN)}; do echo 1 >$each/mark; done; echo 4 >/run/own.pid; echo 5 "
+    ">/srv/work/place; "
+    "echo 6 >'/srv/work/d/p*'; echo 6 >/srv/work/d/px; echo x >/srv/work/kept; chmod 777 "
+    "/srv/work; "
     "setsid -f sleep 1234 >/dev/null 2>&1 </dev/null"
 )
 PLACES = ["/run/own.pid", "/srv/work/place", "/srv/work/d/p*"]
@@ -107,7 +113,8 @@ HOMES: dict[str, tuple[str, bool]] = {
     "a file of the system's": ("echo more >>/home/me/books", True),
     "rights of a folder of the system's": ("chmod 777 /home/me", True),
     "notes, history, caches, a cloned folder": (
-        "cd /home/me; echo 1 >notes; echo ls >.bash_history; mkdir -p .cache/x .git; touch .books.swp; cp -r /srv/survey clone", False,
+        "cd /home/me; echo 1 >notes; echo ls >.bash_history; mkdir -p .cache/x .git; "
+"touch .books.swp; cp -r /srv/survey clone", False,
     ),
     "somebody else's home": ("mkdir -p /home/you/x; echo 1 >/home/you/x/y", False),
 }  # fmt: skip

@@ -1,4 +1,5 @@
-"""What was written over a ground tells the same as a list of every file, whatever was done to files and folders."""
+"""What was written over a ground tells the same as a list of every file, whatever was done to files
+and folders."""
 
 import pytest
 
@@ -15,12 +16,15 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SHARE = load_system("share")
 DEEDS = (
-    "echo x >>/srv/survey/README; touch /srv/survey/plans/year.txt; chmod 600 /usr/local/bin/survey-post; chown bo /srv/survey/drop",
+    "echo x >>/srv/survey/README; touch /srv/survey/plans/year.txt; chmod 600 "
+    "/usr/local/bin/survey-post; chown bo /srv/survey/drop",
     "chmod 600 /etc/hosts; echo x >>/etc/passwd; touch /etc/debian_version",
     "rm /etc/issue; rm -rf /usr/share/perl5; ln -sf /etc/passwd /etc/os-release",
     "mv /usr/games /usr/played; mv /etc/skel /srv/skel; mv /srv/skel /etc/skel",
-    "rm -rf /etc/cron.d; mkdir /etc/cron.d; echo new >/etc/cron.d/new; rm -rf /etc/opt; echo file >/etc/opt",
-    "mkdir -p /opt/a/b/c; echo 1 >/opt/a/b/c/d; printf x >$'/opt/line\\nfeed\\tand \\xff'; mkfifo /opt/fifo; ln /etc/hosts /opt/hosts",
+    "rm -rf /etc/cron.d; mkdir /etc/cron.d; echo new >/etc/cron.d/new; rm -rf /etc/opt; echo "
+    "file >/etc/opt",
+    "mkdir -p /opt/a/b/c; echo 1 >/opt/a/b/c/d; printf x >$'/opt/line\\nfeed\\tand \\xff'; "
+    "mkfifo /opt/fifo; ln /etc/hosts /opt/hosts",
     "echo 1 >/tmp/unseen; echo 1 >/run/unseen; echo 1 >/var/tmp/unseen; rm -rf /srv; mkdir /srv",
 )
 
@@ -78,7 +82,10 @@ async def test_a_check_imports_from_the_packed_library_alone(containers: Contain
     async with containers() as container:
         library = await pack_library(container)
         await set_up(container, SHARE)
-        forge = "for name in json subprocess typing; do echo 'raise SystemExit' >$name.py; done; rm -rf json"
+        forge = (
+            "for name in json subprocess typing; do echo 'raise SystemExit' >$name.py; done; rm "
+            "-rf json"
+        )
         await container.run(["/bin/bash", "-c", f"cd /usr/lib/python3.11; {forge}"])
         assert set((await check_health(container, SHARE, library)).values()) == {""}
 

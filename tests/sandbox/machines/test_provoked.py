@@ -1,4 +1,5 @@
-"""What an agent does to the files on purpose: no error comes of it, no word of the check, and no pay."""
+"""What an agent does to the files on purpose: no error comes of it, no word of the check, and no
+pay."""
 
 import pytest
 
@@ -25,7 +26,10 @@ __all__ = ["containers"]
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SHARE = load_system("share")
-DEEP = "python3 - <<'END'\nimport os\nos.chdir('/home')\nfor n in range(%d):\n    os.mkdir('d'); os.chdir('d')\nEND"
+DEEP = (
+    "python3 - <<'END'\nimport os\nos.chdir('/home')\nfor n in range(%d):\n    os.mkdir('d'); "
+    "os.chdir('d')\nEND"
+)
 OVERWHELM = {
     "a file of any length": "truncate -s 100G /srv/survey/README",
     "a folder below a name that is too long": DEEP % 3000,
@@ -62,7 +66,8 @@ async def test_files_that_cannot_be_read_are_a_change_and_no_error(
 
 LEFT = {
     "large and deep": "truncate -s 100G hole; mkdir -p $(printf 'd/%.0s' $(seq 150)); seq 3000 | xargs touch",
-    "odd": "mkfifo p; ln -s / l; ln -s l m; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'; "
+    "odd": "mkfifo p; ln -s / l; ln -s l m; python3 -c 'import socket; "
+    'socket.socket(socket.AF_UNIX).bind("s")\'; '
     "touch $'a\\nb' $'\\xff' -- '-rf' 'a b' '*'; mkdir $'\\t'",
     "many": "seq 30000 | xargs touch",
     "much": "head -c 400M /dev/zero >full",
@@ -137,7 +142,10 @@ async def test_a_list_by_a_program_and_one_by_the_engine_end_at_the_same_depth(
 
 async def test_a_copy_takes_what_was_written_and_no_holes(containers: Containers) -> None:
     """Copies lie in the host's memory: a hole of any length costs its maker nothing."""
-    write = "cd /home; printf begin >x; truncate -s 2M x; printf middle >>x; truncate -s 1G x; : >none; head -c 100k /dev/urandom >full"
+    write = (
+        "cd /home; printf begin >x; truncate -s 2M x; printf middle >>x; truncate -s 1G x; : "
+        ">none; head -c 100k /dev/urandom >full"
+    )
     tell = "cd /home; stat -c '%n %s' *; head -c 3M x | sha256sum; sha256sum full none"
     async with containers() as container:
         assert (await container.run(["/bin/bash", "-c", write])).code == 0
@@ -168,7 +176,8 @@ report()
 
 
 async def test_no_report_after_a_restart_is_the_machines_fault(containers: Containers) -> None:
-    """A service that kills the judge there would make an outage of what lost; its report of the machine as left was whole."""
+    """A service that kills the judge there would make an outage of what lost; its report of the
+    machine as left was whole."""
     healthy = SHARE._replace(check=ENDS)
     async with containers() as container:
         found = await examine(container, healthy, [], await _begin(container))

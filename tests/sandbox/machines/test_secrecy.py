@@ -1,4 +1,5 @@
-"""What a health check is and expects is read by no process of the agent, neither while it is asked nor afterwards."""
+"""What a health check is and expects is read by no process of the agent, neither while it is asked
+nor afterwards."""
 
 import asyncio
 
@@ -120,7 +121,10 @@ __attribute__((constructor)) static void note(void) {
         if (!memcmp(text + i, "given.json", 10)) close(open("/root/loot", O_CREAT | O_WRONLY, 0600));
 }
 """
-FLICKER = "while :; do echo /root/note.so >/etc/ld.so.preload; sleep 0.02; rm /etc/ld.so.preload; sleep 0.02; done"
+FLICKER = (
+    "while :; do echo /root/note.so >/etc/ld.so.preload; sleep 0.02; rm /etc/ld.so.preload; "
+    "sleep 0.02; done"
+)
 
 
 @pytest.mark.parametrize("holds", [True, False])

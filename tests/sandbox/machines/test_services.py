@@ -1,4 +1,5 @@
-"""A service is its processes: workers that it started count whatever their title, and another process of the same program does not."""
+"""A service is its processes: workers that it started count whatever their title, and another
+process of the same program does not."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Layers that terminals begin on: too many are thinned out, by however many sessions that end at once."""
+"""Layers that terminals begin on: too many are thinned out, by however many sessions that end at
+once."""
 
 import asyncio
 from typing import Any, cast

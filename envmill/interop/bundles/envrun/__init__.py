@@ -1,4 +1,5 @@
-"""An exported environment, opened where EnvMill is not installed: its scenarios played in the jail that lies beside this file, and judged.
+"""An exported environment, opened where EnvMill is not installed: its scenarios played in the jail
+that lies beside this file, and judged.
 
 with envrun.open() as bundle:
     episode = bundle.begin("000")

@@ -1,4 +1,5 @@
-"""`python3 FOLDER/envrun …`: the command line of an exported environment, with nothing installed."""
+"""`python3 FOLDER/envrun …`: the command line of an exported environment, with nothing
+installed."""
 
 import sys
 from importlib import import_module

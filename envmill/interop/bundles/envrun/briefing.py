@@ -1,4 +1,5 @@
-"""What an agent is told first. In an exported folder this file is the runtime's own, which stands alone."""
+"""What an agent is told first. In an exported folder this file is the runtime's own, which stands
+alone."""
 
 from envmill.runtime.briefing import brief
 

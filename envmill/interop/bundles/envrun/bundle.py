@@ -2,8 +2,9 @@
 
 begin ─► Episode: call · advance · say (─► what the user answers) ─► score ─► verdict (pass, fail, or error: nothing was found out)
 
-The process that runs the program is told the initial state, the clock, the seed and the calls; never a verifier or a reference path.
-Of the folder everything is data: the jail and the judge are those beside this file, whichever folder is opened.
+The process that runs the program is told the initial state, the clock, the seed and the calls;
+never a verifier or a reference path. Of the folder everything is data: the jail and the judge are
+those beside this file, whichever folder is opened.
 """
 
 import hashlib
@@ -46,7 +47,10 @@ RUNTIME = next(path for path in (_HERE / "runtime", _HERE.parents[2] / "runtime"
 """The runtime that an exported folder carries; in EnvMill itself, its own."""
 ENVIRONMENT = f"{CARRIED}/environment.json"
 FORMS = ("single", "conversation")
-PERSONS = ("scripted", "yours")
+MANNERS = {"train": ("plain", "terse", "forgetful", "fumbling"), "test": ("chatty", "anxious")}
+"""Users who talk differently: those for scenarios of `train` and `validation`, and those kept for
+`test`."""
+PERSONS = ("scripted", "yours", *MANNERS["train"], *MANNERS["test"])
 
 _MANIFEST = {"name": str, "policy_document": str}
 _ENVIRONMENT = {"hash": str, "files": dict, "entry": str, "tools": list}
@@ -106,7 +110,8 @@ class Bundle:
         without: Collection[str] = (),
         engine: "RunEngine | None" = None,
     ) -> None:
-        """`trusted` lets the program run where the kernel has no layer for it; `without` leaves layers out, for tests.
+        """`trusted` lets the program run where the kernel has no layer for it; `without` leaves
+        layers out, for tests.
 
         `engine` is one that several bundles run on; the bundle starts its own when it is left out.
         """
@@ -151,7 +156,8 @@ class Bundle:
         return [path[0] for path in paths if path[1:] == [SCENARIO]]
 
     def read_start(self) -> Message | None:
-        """Where it can begin without a scenario: the state of the first test, or the first that the folder names; None without either."""
+        """Where it can begin without a scenario: the state of the first test, or the first that the
+        folder names; None without either."""
         tests: Any = self.files.json(TESTS) if TESTS in self.files else []
         if tests:
             first = fit(
@@ -199,10 +205,14 @@ class Bundle:
         clock: str | None = None,
         engine: RunEngine | None = None,
     ) -> Episode:
-        """A session of its own on a scenario. Another seed gives other ids and another chance; verdicts allow for it.
+        """A session of its own on a scenario. Another seed gives other ids and another chance;
+        verdicts allow for it.
 
-        In the form `conversation` the user begins with less than everything and tells the rest when asked: `scripted` as in the factory,
-        or `yours` where you play the user yourself. `engine` runs it elsewhere than the bundle's other sessions.
+        In the form `conversation` the user begins with less than everything and tells the rest when
+        asked: `scripted` as in the factory,
+        a manner by its name, like `terse`, or `yours` where you play the user yourself. `engine`
+        runs it elsewhere than the bundle's
+        other sessions.
         """
         if person not in PERSONS:
             raise FolderError(f"There is no user {person!r}: {' or '.join(PERSONS)}.")
@@ -233,7 +243,8 @@ class Bundle:
         )
 
     def play(self, name: str, moves: Sequence[Message]) -> Verdict:
-        """The verdict on moves: `{"name", "arguments"}` is a call, `{"say"}` words, `{"advance"}` seconds."""
+        """The verdict on moves: `{"name", "arguments"}` is a call, `{"say"}` words, `{"advance"}`
+        seconds."""
         for place, move in enumerate(moves):
             check_move(move, place=f"move {place + 1}")
         episode = self.begin(name)
@@ -269,7 +280,8 @@ class Bundle:
         return verifier
 
     def _read_program(self) -> Message:
-        """The program as the jail is told it: the very files under `program/`, which are those that an audit reads."""
+        """The program as the jail is told it: the very files under `program/`, which are those that
+        an audit reads."""
         program = self._read(ENVIRONMENT, _ENVIRONMENT)
         if program["files"] != {
             path: self.files.source(f"{PROGRAM}/{path}") for path in self.files.below(PROGRAM)
@@ -299,7 +311,8 @@ class Bundle:
 
 
 def _hash(program: Message) -> str:
-    """As the factory computes it. The jail knows programs by their hash: under that of a verifier's checks one would judge itself."""
+    """As the factory computes it. The jail knows programs by their hash: under that of a verifier's
+    checks one would judge itself."""
     content = {name: program[name] for name in ("files", "entry", "tools")}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.blake2b(text.encode()).hexdigest()[:20]

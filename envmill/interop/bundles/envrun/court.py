@@ -1,4 +1,5 @@
-"""Who judges an ending: generated checks are heard in the jail's judge zygote, everything else is decided by the judge's own process.
+"""Who judges an ending: generated checks are heard in the jail's judge zygote, everything else is
+decided by the judge's own process.
 
 generated ──► jail ──► yes / no / neither ─┐
 declarative ──────────────────────────────┴─► judge (a bare interpreter) ──► verdict
@@ -24,7 +25,8 @@ Verdict: TypeAlias = dict[str, Any]
 """`outcome` (pass, fail, error), `reward` (None on error), `components`, `reason`, `evidence`."""
 
 SILENCE = 300.0
-"""Seconds after which a judge counts as hung; it ends itself long before by the processor time it may take."""
+"""Seconds after which a judge counts as hung; it ends itself long before by the processor time it
+may take."""
 _LARGE = 2 * 1024 * 1024
 """Characters of a state above which it travels packed."""
 
@@ -141,7 +143,8 @@ class JudgeProcess:
         except (OSError, ValueError, RecursionError) as error:
             self.close()
             raise JudgeError(
-                f"The judge did not answer ({type(error).__name__}: {error}). Ask again; the next question starts another."
+                f"The judge did not answer ({type(error).__name__}: {error}). Ask again; the next "
+                "question starts another."
             ) from None
         if "broken" in reply:
             raise JudgeError(f"The judge broke: {reply['broken']}")
@@ -160,7 +163,8 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
 def _read_line(judge: subprocess.Popen[bytes]) -> bytes:
     assert judge.stdout
     line, last = bytearray(), time.monotonic() + SILENCE
-    # Not select(): it knows no descriptor above 1,023, and a server of a thousand sessions has them.
+    # Not select(): it knows no descriptor above 1,023, and a server of a thousand sessions has
+    # them.
     watch = select.poll()
     watch.register(judge.stdout, select.POLLIN)
     while not line.endswith(b"\n"):
@@ -181,7 +185,8 @@ def _make_program(sources: Sequence[str]) -> Message:
 
 
 def _pack(value: Any) -> Message:
-    """As states travel to the judge zygote: text, or packed where that would not fit into a frame."""
+    """As states travel to the judge zygote: text, or packed where that would not fit into a
+    frame."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if len(text) <= _LARGE:
         return {"form": "json", "text": text}

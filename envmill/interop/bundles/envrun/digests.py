@@ -14,7 +14,8 @@ from .files import PlainFiles, is_passed_over
 DIGESTS = "SHA256SUMS"
 """SHA-256 of every other file, as `sha256sum` writes it."""
 UNCOMPARED = f"no {DIGESTS}, so its files were not compared with those of an export"
-"""What a reader says of a folder without one: people write such folders, and older exports are such."""
+"""What a reader says of a folder without one: people write such folders, and older exports are
+such."""
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](?:\./)?(.+)")
 _WHAT = {
     "missing": f"{DIGESTS} names it, and it is missing",
@@ -40,11 +41,14 @@ def digest_bytes(content: bytes) -> str:
 
 
 def refuse_differences(files: PlainFiles, *, whole: bool = True) -> bool:
-    """Compare every file with SHA256SUMS, and refuse the first difference; False where there is no SHA256SUMS.
+    """Compare every file with SHA256SUMS, and refuse the first difference; False where there is no
+    SHA256SUMS.
 
     `whole` also refuses files that SHA256SUMS does not name, as only a list that EnvMill wrote names all.
-    Hidden files and __pycache__ are not compared, as no reader of a folder uses them. Contents are kept, so that no file is read twice,
-    and a file that is exchanged later is not used. Code below envrun/ is not kept: a reader runs its own.
+    Hidden files and __pycache__ are not compared, as no reader of a folder uses them. Contents are
+    kept, so that no file is read twice,
+    and a file that is exchanged later is not used. Code below envrun/ is not kept: a reader runs
+    its own.
     """
     if DIGESTS not in files:
         return False

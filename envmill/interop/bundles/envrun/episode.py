@@ -14,7 +14,8 @@ _MOVES = {"name": CALL, "say": {"say": str}, "advance": {"advance": (int, float)
 
 
 class Episode:
-    """One attempt at a scenario. Replies are what a policy is told; JailError says that the jail broke, and nothing about the policy."""
+    """One attempt at a scenario. Replies are what a policy is told; JailError says that the jail
+    broke, and nothing about the policy."""
 
     def __init__(
         self,
@@ -42,7 +43,8 @@ class Episode:
 
     @property
     def messages(self) -> list[Message]:
-        """What a policy reads first: the policy document and the time where there are any, and what the user says."""
+        """What a policy reads first: the policy document and the time where there are any, and what
+        the user says."""
         system = [{"role": "system", "content": self._told}] if self._told else []
         return [*system, {"role": "user", "content": self.opening}]
 
@@ -54,7 +56,8 @@ class Episode:
         )
 
     def call(self, name: str, arguments: Mapping[str, Any], actor: str = "agent") -> Message:
-        """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the environment itself failed."""
+        """`{"ok": True, "parts"}`, or `{"ok": False, "error": {code, message}}`: refused, or the
+        environment itself failed."""
         seen = self._session.call(name, dict(arguments), actor)
         asked = {"name": name, "arguments": dict(arguments), "actor": actor}
         code = "" if seen["ok"] else seen["error"]["code"]
@@ -77,7 +80,8 @@ class Episode:
     def say(self, text: str) -> Message | None:
         """Tell the user something; the last words are those that count most.
 
-        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty (`content`, `gave_up`) it says no more.
+        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty
+        (`content`, `gave_up`) it says no more.
         """
         self._said.append(text)
         if self.form == "single" or self.person == "yours":
@@ -114,7 +118,8 @@ class Episode:
         }
         ending["ended"] = self._ended
         answers = [line["text"] for line in self._dialogue[1:] if line["who"] == "user"]
-        # Whoever plays the user themselves keeps the answers: what depends on them is not known here.
+        # Whoever plays the user themselves keeps the answers: what depends on them is not known
+        # here.
         ending["answers"] = None if self.person == "yours" and self.form != "single" else answers
         return self._court.decide(self._verifier, ending, self.scenario["clock"])
 

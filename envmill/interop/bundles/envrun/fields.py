@@ -1,4 +1,5 @@
-"""Fields of a JSON object out of a folder, each of its type; a complaint names file, place and mend."""
+"""Fields of a JSON object out of a folder, each of its type; a complaint names file, place and
+mend."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias

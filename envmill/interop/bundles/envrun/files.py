@@ -1,6 +1,7 @@
 """Reader of a folder that strangers wrote: plain files inside it, bounded, as bytes, text or JSON.
 
-The factory reads bundle folders with this file, and an exported folder carries it, so both refuse the same with the same words.
+The factory reads bundle folders with this file, and an exported folder carries it, so both refuse
+the same with the same words.
 """
 
 import json
@@ -14,11 +15,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 MAX_FILE = 64 * 2**20
-"""Bytes of one file: a session takes states of 24 MB, and the spelling of a folder with its line breaks is longer."""
+"""Bytes of one file: a session takes states of 24 MB, and the spelling of a folder with its line
+breaks is longer."""
 MAX_SOURCE = 4 * 2**20
 """Bytes of a file of code."""
 MAX_VALUES = MAX_FILE // 16
-"""Values of one JSON file: in memory an empty list of three characters takes 64 bytes. A state of 100,000 rows has a million."""
+"""Values of one JSON file: in memory an empty list of three characters takes 64 bytes. A state of
+100,000 rows has a million."""
 MAX_FILES = 20_000
 """Files and folders of a whole folder."""
 MAX_FOLDER = 256 * 2**20
@@ -30,7 +33,8 @@ MAX_DEPTH = 128
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _RUN = re.compile(rb'(?:[^"]*+"(?:[^"\\]++|\\.)*+"?){1,8192}+|[^"]++', re.DOTALL)
-"""Some thousand strings and what lies between them: to take out millions at once takes a gigabyte."""
+"""Some thousand strings and what lies between them: to take out millions at once takes a
+gigabyte."""
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 """`[` is 91 and `]` is 93: their distance from 92 is the step up or down."""
 _REST = bytes(set(range(256)) - set(b"[]{}"))
@@ -55,7 +59,8 @@ def render_fault(file: str, what: str, mend: str, place: str = "") -> str:
 
 
 def escape(text: str) -> str:
-    """What cannot be printed, spelled out: names and values come from the folder, and a terminal must not obey them."""
+    """What cannot be printed, spelled out: names and values come from the folder, and a terminal
+    must not obey them."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
@@ -65,7 +70,8 @@ def fault(file: str, what: str, mend: str, place: str = "") -> FolderError:
 
 
 class PlainFiles:
-    """The files of one folder, by their path in it. Links are refused at every step of a path, also when they appear after the listing."""
+    """The files of one folder, by their path in it. Links are refused at every step of a path, also
+    when they appear after the listing."""
 
     complain: Callable[..., Exception] = staticmethod(fault)
     """Makes the error that is raised."""
@@ -201,11 +207,13 @@ class PlainFiles:
             ) from None
 
     def json(self, path: str) -> Any:
-        """A file as JSON: no NaN, no half characters, no key twice in one object, and bounded depth."""
+        """A file as JSON: no NaN, no half characters, no key twice in one object, and bounded
+        depth."""
         return parse_json(self.text(path), path, complain=self.complain, most=self._largest // 16)
 
     def resolve(self, inside: str, path: str, at: str) -> str:
-        """A path that the file `at` names, relative to a folder of the bundle; it must not lead out of it."""
+        """A path that the file `at` names, relative to a folder of the bundle; it must not lead out
+        of it."""
         parts = PurePosixPath(path).parts
         if (
             not path
@@ -311,7 +319,8 @@ def parse_json(
         return number if isfinite(number) else refuse(f"it is no JSON ({digits[:80]} is no number)")
 
     def parse_int(digits: str) -> int | float:
-        # Beyond 64 bits a number becomes a float, as in the libraries that read what the factory writes.
+        # Beyond 64 bits a number becomes a float, as in the libraries that read what the factory
+        # writes.
         number = int(digits) if len(digits) <= 20 else 2**64
         return number if -(2**63) <= number < 2**64 else parse_float(digits)
 

@@ -1,4 +1,5 @@
-"""Names of the files in a bundle folder, and the parts that the factory and an exported folder read in one way."""
+"""Names of the files in a bundle folder, and the parts that the factory and an exported folder read
+in one way."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,11 +16,13 @@ PROGRAM, STATES, SCENARIOS = "program", "states", "scenarios"
 SCENARIO, VERIFIER = "scenario.json", "verifier.json"
 PROVENANCE = "provenance.json"
 CARRIED = "envrun"
-"""Folder of what an exported bundle runs by where nothing is installed. Here it is passed over: what runs here is our own."""
+"""Folder of what an exported bundle runs by where nothing is installed. Here it is passed over:
+what runs here is our own."""
 PAPERS = ("README", "LICENSE", "LICENCE", "NOTICE", REPORT, PROVENANCE, DIGESTS)
 """Files that may lie beside; no reader uses them."""
 RECORDINGS = "recordings"
-"""Folder for moves and recordings of those who play the environment. No reader of a folder looks into it."""
+"""Folder for moves and recordings of those who play the environment. No reader of a folder looks
+into it."""
 
 S = TypeVar("S")
 
@@ -29,7 +32,10 @@ def refuse_strangers(files: PlainFiles) -> None:
     for path in files.list():
         top, _, rest = path.partition("/")
         if not rest and top not in (MANIFEST, TOOLS, TESTS) and not top.startswith(PAPERS):
-            known = f"Known: {MANIFEST}, {TOOLS}, {TESTS}, {', '.join(PAPERS)}, folders. Moves and recordings belong into {RECORDINGS}/."
+            known = (
+                f"Known: {MANIFEST}, {TOOLS}, {TESTS}, {', '.join(PAPERS)}, folders. Moves and "
+                f"recordings belong into {RECORDINGS}/."
+            )
             raise files.complain(path, "it is no part of a bundle folder", known)
         if rest and top not in (PROGRAM, STATES, SCENARIOS, CARRIED):
             known = f"Known: {PROGRAM}/, {STATES}/, {SCENARIOS}/, {CARRIED}/, {RECORDINGS}/."
@@ -73,7 +79,8 @@ def pick_state(
 
 
 def read_checks(files: PlainFiles, home: str) -> tuple[Any, set[str]]:
-    """The verifier of a scenario's folder with the sources of its generated checks, and the paths of these sources."""
+    """The verifier of a scenario's folder with the sources of its generated checks, and the paths
+    of these sources."""
     file = f"{home}/{VERIFIER}"
     written = files.json(file)
     named: set[str] = set()

@@ -1,4 +1,5 @@
-"""Recordings of clients that played over MCP, read back: the calls that were made, and the state each of them led to."""
+"""Recordings of clients that played over MCP, read back: the calls that were made, and the state
+each of them led to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +50,8 @@ def is_recording(path: Path) -> bool:
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recording; FolderError where the file is none. A last line that a kill cut off was never answered, and is left out."""
+    """Read a recording; FolderError where the file is none. A last line that a kill cut off was
+    never answered, and is left out."""
     try:
         *lines, _ = path.read_text(encoding="utf-8").split("\n")
         head, *rest = [
@@ -79,7 +81,8 @@ def read_recording(path: Path) -> Recording:
 
 
 def score_recording(bundle: Bundle, path: Path, name: str, said: Sequence[str] = ()) -> Verdict:
-    """The verdict on what was recorded, done again in a session of its own; `said` is what the client told its user."""
+    """The verdict on what was recorded, done again in a session of its own; `said` is what the
+    client told its user."""
     recording = read_recording(path)
     if recording.program != bundle.program["hash"]:
         raise FolderError(f"{path} was recorded in another environment. Score it there.")
@@ -109,7 +112,10 @@ def find_difference(recording: Recording, reached: Sequence[str]) -> str:
     recorded = [recording.start, *(move["state_hash"] for move in recording.moves)]
     for place, (then, now) in enumerate(zip(recorded, reached, strict=True)):
         if then != now:
-            return f"after call {place} the state is {now}, and {then} was recorded: this is not what was played"
+            return (
+                f"after call {place} the state is {now}, and {then} was recorded: this is not "
+                "what was played"
+            )
     return ""
 
 

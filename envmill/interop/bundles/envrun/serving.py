@@ -1,4 +1,5 @@
-"""The command `mcp`: the folder's environment, served to MCP clients by the runtime that lies beside this file."""
+"""The command `mcp`: the folder's environment, served to MCP clients by the runtime that lies
+beside this file."""
 
 import argparse
 import sys

@@ -112,7 +112,8 @@ def _show(bundle: Bundle, asked: argparse.Namespace) -> int:
 
 
 def _open(bundle: Bundle, asked: argparse.Namespace) -> int:
-    """A session that lives as long as its input: `{"score": true}` asks for the verdict at any time."""
+    """A session that lives as long as its input: `{"score": true}` asks for the verdict at any
+    time."""
     episode = bundle.begin(asked.scenario, form=asked.form)
     _write({"messages": episode.messages})
     for line in sys.stdin:

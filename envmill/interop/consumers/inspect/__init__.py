@@ -1,4 +1,5 @@
-"""inspect-ai (UK AI Security Institute): a task with a sample per scenario, tools, a solver that also talks, and a scorer."""
+"""inspect-ai (UK AI Security Institute): a task with a sample per scenario, tools, a solver that
+also talks, and a scorer."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +19,19 @@ def refuse(row: ScenarioRow) -> str:
 
 
 def _find_obstacles(tool: dict[str, Any]) -> Iterator[str]:
-    """inspect validates arguments itself, with a backtracking engine for patterns and without definitions to refer to."""
+    """inspect validates arguments itself, with a backtracking engine for patterns and without
+    definitions to refer to."""
     keywords = set(_list_keywords(tool["parameters"]))
     if "pattern" in keywords:
-        yield f"the tool {tool['name']} has a parameter with a pattern, which inspect would match in its own process"
+        yield (
+            f"the tool {tool['name']} has a parameter with a pattern, which inspect would match "
+            "in its own process"
+        )
     if "$ref" in keywords:
-        yield f"the tool {tool['name']} has a parameter that refers to a definition, and inspect keeps none"
+        yield (
+            f"the tool {tool['name']} has a parameter that refers to a definition, and inspect "
+            "keeps none"
+        )
 
 
 def _list_keywords(schema: Any) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""NeMo Gym (NVIDIA): a resources server with a route per tool, rows in the form of OpenAI's Responses, and a configuration."""
+"""NeMo Gym (NVIDIA): a resources server with a route per tool, rows in the form of OpenAI's
+Responses, and a configuration."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +35,10 @@ _HOME = "resources_servers/envmill"
 def refuse(row: ScenarioRow) -> str:
     """Why NeMo Gym has no place for a row."""
     if row.form == "conversation":
-        return "NeMo Gym's simple agent has no place for a user who answers: it ends with the first message without a call"
+        return (
+            "NeMo Gym's simple agent has no place for a user who answers: it ends with the first "
+            "message without a call"
+        )
     names = [str(tool["function"]["name"]) for tool in row.tools]
     return next(
         (
@@ -47,7 +51,8 @@ def refuse(row: ScenarioRow) -> str:
 
 
 def render_row(row: ScenarioRow) -> str:
-    """A line as NeMo Gym reads it. What stands beside the request is sent to seed_session and verify."""
+    """A line as NeMo Gym reads it. What stands beside the request is sent to seed_session and
+    verify."""
     tools = [
         {"type": "function", **tool["function"], "strict": is_strict(tool["function"]["parameters"])} for tool in row.tools
     ]  # fmt: skip
@@ -64,7 +69,8 @@ def render_row(row: ScenarioRow) -> str:
 
 
 def is_strict(schema: Any) -> bool:
-    """Whether a model server may enforce it: every object names all its fields as required, and takes no others."""
+    """Whether a model server may enforce it: every object names all its fields as required, and
+    takes no others."""
     if not isinstance(schema, dict):
         return True
     told: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
@@ -109,7 +115,8 @@ def _configure(splits: Sequence[str], rows: Sequence[ScenarioRow]) -> str:
     licence = LICENCES.get(next(iter(licences)), "TBD") if len(licences) == 1 else "TBD"
     asked = [(split, f"\n        license: {licence}") for split in splits]
     lines = [
-        f"      - name: {name}\n        type: {name}\n        jsonl_fpath: {_HOME}/data/{name}.jsonl{more}\n"
+        f"      - name: {name}\n        type: {name}\n        jsonl_fpath: "
+        f"{_HOME}/data/{name}.jsonl{more}\n"
         for name, more in (*asked, ("example", ""))
     ]
     return _read("envmill.yaml").replace("DATASETS\n", "".join(lines))

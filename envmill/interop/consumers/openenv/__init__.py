@@ -1,4 +1,5 @@
-"""OpenEnv (Hugging Face): one environment that plays any exported scenario, with its server, client and container."""
+"""OpenEnv (Hugging Face): one environment that plays any exported scenario, with its server, client
+and container."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""Sessions on a set of exported scenarios, where EnvMill is not installed: what every consumer's adapter is built on.
+"""Sessions on a set of exported scenarios, where EnvMill is not installed: what every consumer's
+adapter is built on.
 
 rows (public) ──find──► row ──begin──► session: call · say ──► judge ──► judgement (pass, fail, or error: nothing was found out)
 
@@ -8,7 +9,8 @@ rows (public) ──find──► row ──begin──► session: call · say 
     session.say("Done.")
     session.judge()                           outcome, reward, hash of the state
 
-Standard library only. The programs run in the jail that lies in `envrun`, and the verdicts are those of its judge.
+Standard library only. The programs run in the jail that lies in `envrun`, and the verdicts are
+those of its judge.
 """
 
 from .calls import render_reply

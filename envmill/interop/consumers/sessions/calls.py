@@ -1,4 +1,5 @@
-"""Calls as a model writes them, and replies as it reads them: spelled as in the factory's own rollouts."""
+"""Calls as a model writes them, and replies as it reads them: spelled as in the factory's own
+rollouts."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +23,8 @@ OVER: Message = {
 
 
 def read_arguments(written: str | Mapping[str, Any] | None) -> Message | None:
-    """The arguments object; None where they are none. No text at all is an empty object: models write so for tools that take none."""
+    """The arguments object; None where they are none. No text at all is an empty object: models
+    write so for tools that take none."""
     value: Any = {} if written is None or written == "" else written
     try:
         if isinstance(value, str):

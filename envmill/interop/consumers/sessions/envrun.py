@@ -1,4 +1,5 @@
-"""What opens a bundle. In an exported folder the package `envrun` itself lies here in place of this file."""
+"""What opens a bundle. In an exported folder the package `envrun` itself lies here in place of this
+file."""
 
 from envmill.interop.bundles.envrun import (
     Bundle,

@@ -1,4 +1,5 @@
-"""What stands before a consumer's server that knows no token: a token, whose pages may ask, and how much is read."""
+"""What stands before a consumer's server that knows no token: a token, whose pages may ask, and how
+much is read."""
 
 import hmac
 import json
@@ -45,7 +46,8 @@ class Guard:
         try:
             await self.app(scope, _bound(receive, self.most), line.send)
         except RuntimeError:
-            # Of a client that has vanished OpenEnv's server asks twice to be told so: no fault of anybody's.
+            # Of a client that has vanished OpenEnv's server asks twice to be told so: no fault of
+            # anybody's.
             if not line.cut:
                 raise
 

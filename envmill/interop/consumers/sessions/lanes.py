@@ -1,4 +1,5 @@
-"""Lanes: where sessions run. Each is a jail with a judge; one more takes the environments that hold others up.
+"""Lanes: where sessions run. Each is a jail with a judge; one more takes the environments that hold
+others up.
 
 take(environment) ──► the lane with the fewest sessions, or the patient one ──► begin, call, judge ──► give back
 a call fails and took long ──► its environment begins on the patient lane from now on
@@ -20,11 +21,13 @@ QUARANTINE = 600.0
 _NICE = 10
 """Of the patient lane: who waits there has the processors that others leave."""
 _CALLERS = 3
-"""Threads of a lane that call and judge: a verdict holds up neither calls nor the next verdict's calls."""
+"""Threads of a lane that call and judge: a verdict holds up neither calls nor the next verdict's
+calls."""
 
 
 class Lane:
-    """A jail with a judge, and the sessions that live on it. One request at a time is in the jail, another at the judge."""
+    """A jail with a judge, and the sessions that live on it. One request at a time is in the jail,
+    another at the judge."""
 
     def __init__(self, *, patient: bool = False) -> None:
         self.engine = RunEngine(apart=True, nice=_NICE if patient else 0)
@@ -34,7 +37,8 @@ class Lane:
 
     @cached_property
     def openers(self) -> ThreadPoolExecutor:
-        """One thread that begins sessions, for servers: of many that begin at once, calls go between."""
+        """One thread that begins sessions, for servers: of many that begin at once, calls go
+        between."""
         return ThreadPoolExecutor(1, "opening")
 
     @cached_property

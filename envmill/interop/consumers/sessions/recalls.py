@@ -1,9 +1,10 @@
-"""The recall feed: which scenarios were withdrawn since the folder was exported. They are refused when a session begins.
+"""The recall feed: which scenarios were withdrawn since the folder was exported. They are refused
+when a session begins.
 
 feed (file or URL) ──read, at most every N seconds──► withdrawn ids ──► a row that is among them is refused
 
-Without a feed nothing is refused. A feed that cannot be read changes nothing that is known, and says so; where it is required, nothing
-begins until it can be read.
+Without a feed nothing is refused. A feed that cannot be read changes nothing that is known, and
+says so; where it is required, nothing begins until it can be read.
 """
 
 import json
@@ -44,7 +45,8 @@ class FeedError(OutageError):
 
 
 class RecallFeed:
-    """What was withdrawn, as far as the feed says. Ids are never taken back: a feed that lacks some is an older copy."""
+    """What was withdrawn, as far as the feed says. Ids are never taken back: a feed that lacks some
+    is an older copy."""
 
     def __init__(
         self,
@@ -78,7 +80,8 @@ class RecallFeed:
         )
 
     def check(self, row: ScenarioRow) -> None:
-        """WithdrawnError for a row whose scenario or environment was withdrawn; FeedError where a required feed cannot be read."""
+        """WithdrawnError for a row whose scenario or environment was withdrawn; FeedError where a
+        required feed cannot be read."""
         if not self.place:
             if self.required:
                 raise FeedError(

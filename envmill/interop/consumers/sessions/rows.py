@@ -1,4 +1,5 @@
-"""The public part of a set: one row per scenario and form, with all that a policy may read before it begins."""
+"""The public part of a set: one row per scenario and form, with all that a policy may read before
+it begins."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ class SetError(Exception):
 
 
 class OutageError(Exception):
-    """Nothing was found out about the policy. For consumers that have no reward which says so: 0 would blame the policy."""
+    """Nothing was found out about the policy. For consumers that have no reward which says so: 0
+    would blame the policy."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class ScenarioRow:
     number: str
     """Name of the scenario in its environment's folder."""
     form: str
-    """`single`: the prompt asks for all at once; `conversation`: a user tells the rest when asked."""
+    """`single`: the prompt asks for all at once; `conversation`: a user tells the rest when
+    asked."""
     split: str
     seed: int
     """Seed of the session's ids and randomness."""

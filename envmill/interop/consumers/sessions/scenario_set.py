@@ -18,7 +18,8 @@ _HOME = Path(__file__).parent.parent
 
 
 class ScenarioSet:
-    """Scenarios of many environments. Sessions are independent, and many may be open at once, from any thread."""
+    """Scenarios of many environments. Sessions are independent, and many may be open at once, from
+    any thread."""
 
     def __init__(self, folder: Path, lanes: int = 1) -> None:
         self.folder = folder
@@ -86,7 +87,8 @@ class ScenarioSet:
         return session
 
     def warm(self, most: int = 8) -> None:
-        """Start every lane: an attempt at the first scenario of so many environments, and its verdict, on each."""
+        """Start every lane: an attempt at the first scenario of so many environments, and its
+        verdict, on each."""
         first = {row.environment: row.id for row in reversed(self.rows)}
         for scenario in [*first.values()][-most:]:
             # Side by side, so that each has a lane of its own.
@@ -103,7 +105,8 @@ class ScenarioSet:
         state_hash: str = "",
         seed: int | None = None,
     ) -> SessionVerdict:
-        """The judgement on moves that were made elsewhere, made again here. Another state than was recorded makes it an error."""
+        """The judgement on moves that were made elsewhere, made again here. Another state than was
+        recorded makes it an error."""
         with self._open(self.find(scenario), seed) as session:
             for move in moves:
                 session.say(move["say"]) if "say" in move else session.call(
@@ -144,5 +147,6 @@ class ScenarioSet:
 
 
 def open_set(folder: Path | str = _HOME, lanes: int = 1) -> ScenarioSet:
-    """The set in a folder; the one this lies in when none is named. `lanes` jails share its sessions."""
+    """The set in a folder; the one this lies in when none is named. `lanes` jails share its
+    sessions."""
     return ScenarioSet(Path(folder), lanes)

@@ -24,7 +24,8 @@ class SessionVerdict:
     outcome: str
     """pass, fail, or error: nothing was found out about the policy."""
     reward: float | None
-    """1 for `pass`; for `fail` 0, or what the verifier pays for a part where the row's rewards are partial.
+    """1 for `pass`; for `fail` 0, or what the verifier pays for a part where the row's rewards are
+    partial.
 
     None for `error`: leave such an attempt out, it is no failure.
     """
@@ -49,20 +50,24 @@ class SessionTurn:
 
 
 class ScenarioSession:
-    """An attempt. Nothing that a policy does raises; JailError and JudgeError are outages, and say nothing about it."""
+    """An attempt. Nothing that a policy does raises; JailError and JudgeError are outages, and say
+    nothing about it."""
 
     def __init__(
         self, row: ScenarioRow, seed: int, episode: Episode, lanes: Lanes, lane: Lane
     ) -> None:
         self.row, self.seed, self.lane = row, seed, lane
         self.turns: list[SessionTurn] = []
-        """All that was done and said so far, what could not be read included, as `ScenarioSet.branch` takes it."""
+        """All that was done and said so far, what could not be read included, as
+        `ScenarioSet.branch` takes it."""
         self.spent = 0.0
-        """Seconds that the jail and the judge worked for it; what it waited for others is not counted."""
+        """Seconds that the jail and the judge worked for it; what it waited for others is not
+        counted."""
         self.moves: list[Message] = []
         """What was done and said so far, as `ScenarioSet.judge_moves` takes it."""
         self.ended = ""
-        """Why it is over: done, step_limit, content, gave_up or turn_limit; empty while it is not."""
+        """Why it is over: done, step_limit, content, gave_up or turn_limit; empty while it is
+        not."""
         self._episode, self._lanes = episode, lanes
         self._steps = self._spoken = 0
         self._open = True
@@ -78,7 +83,8 @@ class ScenarioSession:
         return self._episode.broken
 
     def call(self, name: str, arguments: str | Mapping[str, Any] | None) -> Message:
-        """`{"ok": True, "parts"}` or `{"ok": False, "error": {code, message}}`. Arguments may be the text that a model wrote."""
+        """`{"ok": True, "parts"}` or `{"ok": False, "error": {code, message}}`. Arguments may be
+        the text that a model wrote."""
         if self.ended:
             return OVER
         self._steps += 1
@@ -100,7 +106,8 @@ class ScenarioSession:
     def say(self, text: str) -> Message | None:
         """Tell the user something. In the form `single` these are the last words.
 
-        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty it is over.
+        In a conversation the scripted user answers: `{"text", "end"}`. Once `end` is not empty it
+        is over.
         """
         if self.ended not in ("", "step_limit"):
             return None

@@ -1,4 +1,5 @@
-"""SkyRL (NovaSky): an environment of SkyRL-gym for every exported scenario, and rows for SkyRL's data loader."""
+"""SkyRL (NovaSky): an environment of SkyRL-gym for every exported scenario, and rows for SkyRL's
+data loader."""
 
 import json
 from collections.abc import Sequence

@@ -18,7 +18,10 @@ _HERE = Path(__file__).parent
 def refuse(row: ScenarioRow) -> str:
     """Why TRL has no place for a row."""
     if row.form == "conversation":
-        return "TRL has no place for a user who answers: its rollout ends with the first message without a call"
+        return (
+            "TRL has no place for a user who answers: its rollout ends with the first message "
+            "without a call"
+        )
     return next((why for tool in row.tools for why in _find_obstacles(tool["function"])), "")
 
 

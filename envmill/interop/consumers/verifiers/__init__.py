@@ -1,4 +1,5 @@
-"""verifiers v1 (PrimeIntellect): a taskset with tools over MCP, whose rewards can be computed again offline."""
+"""verifiers v1 (PrimeIntellect): a taskset with tools over MCP, whose rewards can be computed again
+offline."""
 
 from pathlib import Path
 

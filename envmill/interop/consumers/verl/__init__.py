@@ -50,12 +50,16 @@ _HERE = Path(__file__).parent
 def refuse(row: ScenarioRow) -> str:
     """Why verl has no place for a row."""
     if row.form == "conversation":
-        return "verl has no place for a user who answers: its agent loop ends with the first message without a call"
+        return (
+            "verl has no place for a user who answers: its agent loop ends with the first "
+            "message without a call"
+        )
     return ""
 
 
 def name_tools(rows: Sequence[ScenarioRow]) -> dict[tuple[str, str], str]:
-    """Environment and tool → its name in verl, which knows tools by name alone. Where two tools differ, the later ones get a number."""
+    """Environment and tool → its name in verl, which knows tools by name alone. Where two tools
+    differ, the later ones get a number."""
     shapes: dict[str, str] = {}
     names: dict[tuple[str, str], str] = {}
     own = {tool["function"]["name"] for row in rows for tool in row.tools}
@@ -68,7 +72,8 @@ def name_tools(rows: Sequence[ScenarioRow]) -> dict[tuple[str, str], str]:
 
 
 def write_tools(names: Mapping[tuple[str, str], str]) -> str:
-    """The file that `tool_config_path` takes: an entry for each name, with an environment that has the tool."""
+    """The file that `tool_config_path` takes: an entry for each name, with an environment that has
+    the tool."""
     told = {name: key for key, name in sorted(names.items(), reverse=True)}
     lines = ["tools:"]
     for name, (environment, tool) in sorted(told.items()):

@@ -1,7 +1,8 @@
-"""What a machine's files are, as the container that the agent worked in told them: an archive that may hold anything.
+"""What a machine's files are, as the container that the agent worked in told them: an archive that
+may hold anything.
 
-It is read in a container of its own and never unpacked: entries are looked at, and what lies in some places is put there.
-Standard library only.
+It is read in a container of its own and never unpacked: entries are looked at, and what lies in
+some places is put there. Standard library only.
 """
 
 import hashlib
@@ -35,7 +36,8 @@ Record = dict[str, dict[str, str]]
 
 
 class Archive:
-    """Raises ValueError where nobody can read it, or where it holds what is no file of a machine."""
+    """Raises ValueError where nobody can read it, or where it holds what is no file of a
+    machine."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
@@ -95,7 +97,10 @@ class Archive:
 
     def _describe_entry(self, entry: tarfile.TarInfo) -> str:
         kind = _KINDS[entry.type]
-        owned = f"{kind | (0o777 if kind == stat.S_IFLNK else entry.mode & 0o7777):o} {entry.uid}:{entry.gid}"
+        owned = (
+            f"{kind | (0o777 if kind == stat.S_IFLNK else entry.mode & 0o7777):o} "
+            f"{entry.uid}:{entry.gid}"
+        )
         if kind == stat.S_IFLNK:
             return f"{owned} {os.fsencode(entry.linkname)!r}"
         return (
@@ -109,7 +114,8 @@ class Archive:
         return file.read() if file else b""
 
     def put(self, places: "list[str]") -> None:
-        """These places become as the archive tells them, and are gone where it tells nothing. What Python compiled stays away."""
+        """These places become as the archive tells them, and are gone where it tells nothing. What
+        Python compiled stays away."""
         try:
             for place in places:
                 _remove(place)

@@ -1,10 +1,12 @@
-"""What became of the machine, judged where no agent was: 0 is a pass, 1 a fail, anything else is no verdict.
+"""What became of the machine, judged where no agent was: 0 is a pass, 1 a fail, anything else is no
+verdict.
 
 archive of the agent's machine ─► its files compared with its own record ─► what was broken is put into a machine that nobody touched
 ─► services started ─► health
 
-It reads what lies beside it: check.py and probing.py, or a file of tests and examining.py, what health means; round.json, which files are
-compared, and where something was broken; verifier.json, what must be so; services, which starts what the machine runs.
+It reads what lies beside it: check.py and probing.py, or a file of tests and examining.py, what
+health means; round.json, which files are compared, and where something was broken; verifier.json,
+what must be so; services, which starts what the machine runs.
 """
 
 import io
@@ -39,11 +41,13 @@ def main() -> int:
     given = read(HERE / "round.json")
     if not APART.exists():
         return report_unknown(
-            "this is no container of tests/Dockerfile: tests lie where the agent worked, who may have read or changed them"
+            "this is no container of tests/Dockerfile: tests lie where the agent worked, who may "
+            "have read or changed them"
         )
     if not ARCHIVE.is_file():
         return report_unknown(
-            f"there is no {ARCHIVE}: the command in [[verifier.collect]] of task.toml was not run, or the file not brought here"
+            f"there is no {ARCHIVE}: the command in [[verifier.collect]] of task.toml was not "
+            "run, or the file not brought here"
         )
     try:
         with Archive(ARCHIVE) as archive:
@@ -57,7 +61,8 @@ def main() -> int:
 
 
 def examine(given: dict[str, Any], archive: Any) -> dict[str, Any]:
-    """The state that checks speak of. What comes after the first fault is not asked: it would say nothing."""
+    """The state that checks speak of. What comes after the first fault is not asked: it would say
+    nothing."""
     probes, places = given["probes"], given["begun"]["places"]
     recorded = (archive.read_record(RECORD) or read(Path(RECORD)))["own"]
     changed: list[str] = find_changed(recorded, archive.list_own(given["own"], given["volatile"]))
@@ -145,7 +150,8 @@ def describe(probes: list[str], said: dict[str, str]) -> dict[str, str]:
 
 
 def may_change(path: str, places: list[str], before: dict[str, str]) -> bool:
-    """Where something was broken, and new copies beside it; and what Python compiles when it imports."""
+    """Where something was broken, and new copies beside it; and what Python compiles when it
+    imports."""
     if is_below(path, places) or "__pycache__" in path.split("/"):
         return True
     return path not in before and any(

@@ -1,8 +1,10 @@
-"""What an agent did in a world, judged where it never was: 0 is a pass, 1 a fail, anything else is no verdict.
+"""What an agent did in a world, judged where it never was: 0 is a pass, 1 a fail, anything else is
+no verdict.
 
 recording of the last session that called a tool ─► its calls made again in the jail ─► what the agent told the user ─► judge
 
-It reads what lies beside it: world/ with program, verifier, jail and judge; scenario.txt with the scenario's name there.
+It reads what lies beside it: world/ with program, verifier, jail and judge; scenario.txt with the
+scenario's name there.
 """
 
 import importlib

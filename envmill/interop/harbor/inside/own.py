@@ -1,4 +1,5 @@
-"""Files below some folders in one line each, with mode, owner and content: written when an image is built, compared when it is judged.
+"""Files below some folders in one line each, with mode, owner and content: written when an image is
+built, compared when it is judged.
 
 own.py ROUND.json  >  record       (ROUND.json: folders that are listed, and paths among them that change by themselves)
 

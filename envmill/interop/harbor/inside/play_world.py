@@ -1,4 +1,5 @@
-"""The reference path over MCP: the calls of calls.json, and the last words into the file where they are read. Standard library only."""
+"""The reference path over MCP: the calls of calls.json, and the last words into the file where they
+are read. Standard library only."""
 
 import json
 import sys
@@ -32,7 +33,8 @@ class ToolClient:
         self.ask("notifications/initialized", None)
 
     def ask(self, method: str, params: Any) -> Any:
-        """The result; a request that the server cannot answer is an error here. A tool that refuses is none."""
+        """The result; a request that the server cannot answer is an error here. A tool that refuses
+        is none."""
         self._number += 1
         message = {
             "jsonrpc": "2.0",

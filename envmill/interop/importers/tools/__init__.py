@@ -1,4 +1,5 @@
-"""Readers of documents that describe tools, by name: each gives sketches, and its reason for whatever it could not map."""
+"""Readers of documents that describe tools, by name: each gives sketches, and its reason for
+whatever it could not map."""
 
 from pathlib import Path
 
@@ -22,7 +23,8 @@ LIST = "list"
 
 
 def list_sources(documents: str) -> list[str]:
-    """Each `reader:source`, those of lists in their places. `list:services` is the factory's own list."""
+    """Each `reader:source`, those of lists in their places. `list:services` is the factory's own
+    list."""
     found = list[str]()
     for one in filter(None, documents.split(",")):
         reader, _, place = one.partition(":")
@@ -67,7 +69,8 @@ def read_sources(documents: str) -> dict[str, ToolHarvest]:
 
 
 def _part_names(harvests: list[ToolHarvest]) -> None:
-    """A name that tools of several readers have gets its service's in front in every harvest but the first that has it."""
+    """A name that tools of several readers have gets its service's in front in every harvest but
+    the first that has it."""
     known = set[str]()
     for harvest in harvests:
         for place, sketch in enumerate(harvest.sketches):

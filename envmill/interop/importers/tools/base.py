@@ -1,4 +1,5 @@
-"""What a reader of tool lists gives back: sketches under names of their own, and a remark for whatever was not mapped as it stood."""
+"""What a reader of tool lists gives back: sketches under names of their own, and a remark for
+whatever was not mapped as it stood."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -43,7 +44,8 @@ class ToolHarvest:
         self.sketches.append(sketch)
 
     def settle(self) -> "ToolHarvest":
-        """One tool a name: names that several services have, or that agents' software keeps for itself, get their service's in front."""
+        """One tool a name: names that several services have, or that agents' software keeps for
+        itself, get their service's in front."""
         services = defaultdict[str, set[str]](set)
         for sketch in self.sketches:
             services[sketch.name].add(sketch.service)

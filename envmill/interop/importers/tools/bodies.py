@@ -1,4 +1,5 @@
-"""What an operation takes and gives: parameters and body as one arguments object, and the schema of its first good reply."""
+"""What an operation takes and gives: parameters and body as one arguments object, and the schema of
+its first good reply."""
 
 from collections.abc import Mapping, Sequence
 

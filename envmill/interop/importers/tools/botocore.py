@@ -1,4 +1,5 @@
-"""Reader `botocore`: real services out of the models in the installed botocore package. They are read where they are, and never copied.
+"""Reader `botocore`: real services out of the models in the installed botocore package. They are
+read where they are, and never copied.
 
 data/<service>/<version>/service-2.json(.gz) ─► operations ─► input and output shapes as JSON Schema
 """
@@ -66,7 +67,8 @@ def find_models() -> Path:
     )
     if place is None or not place.is_dir():
         raise SettingsError(
-            "botocore is not installed, or without its data. Install EnvMill with its extra: pip install 'envmill[services]'."
+            "botocore is not installed, or without its data. Install EnvMill with its extra: pip "
+            "install 'envmill[services]'."
         )
     return place
 

@@ -20,7 +20,8 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_files(sources: Sequence[str], harvest: ToolHarvest) -> Iterator[tuple[Path, Json]]:
-    """Each file, and each file of a folder that ends like a document; what cannot be read is a remark."""
+    """Each file, and each file of a folder that ends like a document; what cannot be read is a
+    remark."""
     for source in sources:
         place = Path(source)
         if not place.exists():
@@ -72,7 +73,8 @@ def _refuse(word: str) -> Json:
 
 
 def _read_yaml(text: str) -> Json:
-    """What JSON could say: keys as texts (`200:` is a number to YAML), dates as they are written."""
+    """What JSON could say: keys as texts (`200:` is a number to YAML), dates as they are
+    written."""
     import yaml  # late: only those who read YAML
 
     if _HALF.search(text):
@@ -92,7 +94,8 @@ def _read_yaml(text: str) -> Json:
 
 
 def _render_keys(value: Json, done: dict[int, Json]) -> Json:
-    """What an alias repeats is spelled once and stays shared: written out, nine lines can be gigabytes."""
+    """What an alias repeats is spelled once and stays shared: written out, nine lines can be
+    gigabytes."""
     if id(value) in done:
         return done[id(value)]
     if is_object(value):

@@ -1,4 +1,5 @@
-"""Reader `mcp`: results of MCP's `tools/list`, as a server sent them or as a list of their pages."""
+"""Reader `mcp`: results of MCP's `tools/list`, as a server sent them or as a list of their
+pages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal

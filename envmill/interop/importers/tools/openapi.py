@@ -164,7 +164,8 @@ def _read_licence(info: Mapping[str, Json]) -> str:
 
 
 def find_route_entity(route: str) -> str:
-    """The last collection of a route: `/shops/{shop}/orders/{id}/cancel` is about an order; the last word of one without a collection."""
+    """The last collection of a route: `/shops/{shop}/orders/{id}/cancel` is about an order; the
+    last word of one without a collection."""
     parts = [part for part in route.split("/") if _is_word(part)]
     return next(
         (one for part in reversed(parts) if (one := _read_collection(part))),

@@ -1,4 +1,5 @@
-"""Schemas of documents as schemas of ours: references followed, circles and depths cut, and a word about each promise that is lost.
+"""Schemas of documents as schemas of ours: references followed, circles and depths cut, and a word
+about each promise that is lost.
 
 $ref, allOf, nullable, oneOf, … ──► the keywords that the runtime validates, and `format`, which tells kinds of text apart
 """
@@ -11,7 +12,8 @@ from schemas.base import Json, is_array, is_object
 DEPTH = 6
 """Levels; below, a value is any object."""
 MOST = 5_000
-"""Schemas within one side of one tool: references let a small document ask for billions. Below, anything goes."""
+"""Schemas within one side of one tool: references let a small document ask for billions. Below,
+anything goes."""
 SILENT = frozenset(
     {"example", "examples", "xml", "externalDocs", "deprecated", "discriminator", "$schema", "$id", "$comment", "$anchor", "$defs",
      "definitions", "readOnly", "writeOnly", "collectionFormat", "in", "name", "allowEmptyValue", "contentMediaType", "contentEncoding"}

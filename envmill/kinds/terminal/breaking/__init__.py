@@ -1,4 +1,5 @@
-"""Breaking a healthy system: fault operators by name, and every fault that a system's handles allow.
+"""Breaking a healthy system: fault operators by name, and every fault that a system's handles
+allow.
 
 handle (which file holds the port) ──operator──► break script · mend script, its exact opposite · what has to be known for it
 """
@@ -59,7 +60,8 @@ OPERATORS: dict[str, Operator] = {
 
 
 def list_faults(healthy: Healthy, dice: random.Random) -> Iterator[Fault]:
-    """Every fault that the system declares, handle by handle, and those that were proposed for it; one that does not apply where it is
+    """Every fault that the system declares, handle by handle, and those that were proposed for it;
+    one that does not apply where it is
     declared is an error of the data."""
     for handle in healthy.system.handles:
         for name in handle.can:

@@ -34,8 +34,12 @@ def find_line(healthy: Healthy, line: FileLine) -> int | None:
 
 
 def substitute(file: str, old: str, new: str) -> str:
-    """Replace a piece of a line that has to be there. The file stays the same inode, so owner, mode and open handles stay."""
-    return f"grep -qF -- {quote(old)} {quote(file)}\n{edit(file, f's|{_escape_old(old)}|{_escape_new(new)}|')}"
+    """Replace a piece of a line that has to be there. The file stays the same inode, so owner, mode
+    and open handles stay."""
+    return (
+        f"grep -qF -- {quote(old)} {quote(file)}\n"
+        f"{edit(file, f's|{_escape_old(old)}|{_escape_new(new)}|')}"
+    )
 
 
 def edit(file: str, program: str) -> str:

@@ -1,6 +1,8 @@
-"""Composing: n faults of one system, drawn so that whoever mends them can find out how, and asked for by what is noticed.
+"""Composing: n faults of one system, drawn so that whoever mends them can find out how, and asked
+for by what is noticed.
 
-Difficulty is how many there are and of which sorts. What cannot be derived, or would be told by its request, is refused with a reason.
+Difficulty is how many there are and of which sorts. What cannot be derived, or would be told by its
+request, is refused with a reason.
 """
 
 import random
@@ -13,7 +15,8 @@ from envmill.sandbox.machines.healthy import Healthy
 from schemas.system import BrokenSystem, Fault, Proof
 
 LONG = 4
-"""Letters from which on a value is looked for in a request; shorter ones stand in every other word."""
+"""Letters from which on a value is looked for in a request; shorter ones stand in every other
+word."""
 
 
 def compose(healthy: Healthy, count: int, dice: random.Random) -> BrokenSystem:
@@ -33,7 +36,8 @@ def compose(healthy: Healthy, count: int, dice: random.Random) -> BrokenSystem:
 
 
 def find_underivable(healthy: Healthy, broken: BrokenSystem) -> list[str]:
-    """What somebody would have to know and cannot read anywhere: each with the operator that asks for it."""
+    """What somebody would have to know and cannot read anywhere: each with the operator that asks
+    for it."""
     page = "\n".join(read_lines(healthy, healthy.system.page))
     handles = {each.name: each for each in healthy.system.handles}
     lacking: list[str] = []
@@ -49,11 +53,15 @@ def find_underivable(healthy: Healthy, broken: BrokenSystem) -> list[str]:
 
 
 def write_request(healthy: Healthy, proof: Proof, dice: random.Random) -> str:
-    """What is asked, from what is noticed: the words belong to probes, so no fault can speak through them."""
+    """What is asked, from what is noticed: the words belong to probes, so no fault can speak
+    through them."""
     complaints = [healthy.system.complaints[probe] for probe in choose_probes(healthy, proof)]
     dice.shuffle(complaints)
     opening = dice.choice(OPENINGS)
-    return f"{opening} {'; '.join(complaints)}. {dice.choice(CLOSINGS).format(page=healthy.system.page)}"
+    return (
+        f"{opening} {'; '.join(complaints)}. "
+        f"{dice.choice(CLOSINGS).format(page=healthy.system.page)}"
+    )
 
 
 OPENINGS = (
@@ -63,13 +71,16 @@ OPENINGS = (
     "Something broke after yesterday's changes, and nobody knows what:",
 )
 CLOSINGS = (
-    "Please bring it back to how {page} describes it, so that it stays so after a restart. Leave everything else as it is.",
-    "What it should be like is in {page}. Put it right for good, restarts included, and change nothing that is not broken.",
+    "Please bring it back to how {page} describes it, so that it stays so after a restart. Leave "
+    "everything else as it is.",
+    "What it should be like is in {page}. Put it right for good, restarts included, and change "
+    "nothing that is not broken.",
 )
 
 
 def choose_probes(healthy: Healthy, proof: Proof) -> list[str]:
-    """Of probes that fail over the very same thing only the first: of the others nobody could say whether they would fail."""
+    """Of probes that fail over the very same thing only the first: of the others nobody could say
+    whether they would fail."""
     ends: dict[str, str] = {}
     for probe in healthy.system.complaints:
         if said := proof.symptoms.get(probe):
@@ -78,7 +89,8 @@ def choose_probes(healthy: Healthy, proof: Proof) -> list[str]:
 
 
 def find_leaks(request: str, healthy: Healthy, broken: BrokenSystem) -> list[str]:
-    """What a request gives away: the name of an operator, a wrong value, a place, or a right value that no complaint may name."""
+    """What a request gives away: the name of an operator, a wrong value, a place, or a right value
+    that no complaint may name."""
     allowed = " ".join([*healthy.values.values(), healthy.system.page])
     leaks: list[str] = []
     for fault in broken.faults:
@@ -107,7 +119,8 @@ def find_shared(one: Fault, other: Fault) -> str:
 
 
 def rate(broken: BrokenSystem) -> dict[str, int]:
-    """Difficulty as far as it is known before anybody tried: how many faults, and of how many sorts."""
+    """Difficulty as far as it is known before anybody tried: how many faults, and of how many
+    sorts."""
     return {"faults": len(broken.faults), "sorts": len({fault.operator for fault in broken.faults})}
 
 

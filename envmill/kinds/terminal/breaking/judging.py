@@ -1,4 +1,5 @@
-"""What became of a broken system: healthy as it was left and after a restart, by real services, and nothing else changed."""
+"""What became of a broken system: healthy as it was left and after a restart, by real services, and
+nothing else changed."""
 
 from envmill.errors import SandboxError
 from envmill.kinds.terminal.breaking.proving import list_places

@@ -1,4 +1,5 @@
-"""Faults in one line of a file: a wrong value, or a line that is missing, doubled, overruled or no longer parsed."""
+"""Faults in one line of a file: a wrong value, or a line that is missing, doubled, overruled or no
+longer parsed."""
 
 from functools import partial
 
@@ -15,7 +16,8 @@ from schemas.system import Fault, FileLine
 
 
 def spoil_value(operator: str) -> Operator:
-    """A value that looks right. What sort of value it is gives the operator its name: what is noticed and where one looks differ."""
+    """A value that looks right. What sort of value it is gives the operator its name: what is
+    noticed and where one looks differ."""
     return partial(_spoil_value, operator)
 
 
@@ -107,7 +109,8 @@ def overrule_line(spot: OperatorInput) -> Fault | None:
         return None
     wrong = spot.dice.choice(spot.handle.wrong)
     later = insert(spot.handle.file, number, spot.handle.text.replace(spot.handle.value, wrong))
-    # Inserted before and then swapped with the line below it: sed has no insertion after the last line that keeps leading blanks.
+    # Inserted before and then swapped with the line below it: sed has no insertion after the last
+    # line that keeps leading blanks.
     swap = edit(spot.handle.file, f"{number}{{h;d}};{number + 1}{{G}}")
     return _state(
         "overruled_line",

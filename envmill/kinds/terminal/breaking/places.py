@@ -1,4 +1,5 @@
-"""Faults of files and directories: who owns them, who may use them, whether they are there, what they are written in."""
+"""Faults of files and directories: who owns them, who may use them, whether they are there, what
+they are written in."""
 
 from envmill.kinds.terminal.breaking.base import OperatorInput, edit, make_directory
 from envmill.sandbox.machines.healthy import Healthy, is_directory, mode_of, owner_of, quote

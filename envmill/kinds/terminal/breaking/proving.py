@@ -1,4 +1,5 @@
-"""The composer's proof: nothing is offered that was not taken from healthy over broken to mended, in orders that show what hides what.
+"""The composer's proof: nothing is offered that was not taken from healthy over broken to mended,
+in orders that show what hides what.
 
 healthy ──break all──► broken ──mend one──► still broken ── … ──mend the last──► healthy, as it was ──restart──► healthy
                                 (every strict prefix; up to three faults, every strict subset)
@@ -19,7 +20,8 @@ from schemas.system import BrokenSystem, Fault, Proof
 REPEATS = 5
 """Walks at least: what is only sometimes broken, or only sometimes mended, shows."""
 ENDS = 4
-"""Looks beyond one at each station: twice at both ends of the mending, before anything was broken, and after a restart."""
+"""Looks beyond one at each station: twice at both ends of the mending, before anything was broken,
+and after a restart."""
 ROTATED = 3
 """Up to so many faults their rotations reach every strict subset."""
 
@@ -72,7 +74,8 @@ async def mend(container: Container, fault: Fault) -> None:
 
 
 async def break_down(container: Container, broken: BrokenSystem) -> None:
-    """All faults, while nothing runs: a service that ends tidily would take some of them away again."""
+    """All faults, while nothing runs: a service that ends tidily would take some of them away
+    again."""
     await run(container, f"{SERVICES} stop")
     for fault in broken.faults:
         await _apply(container, fault.break_script, "break_failed", fault)
@@ -172,7 +175,8 @@ def _compare_places(faults: Sequence[Fault]) -> None:
 
 
 def _list_orders(count: int, repeats: int) -> list[tuple[int, ...]]:
-    """Orders of mending. Rotations of up to three reach every strict subset; of more, the oracle's own order is repeated."""
+    """Orders of mending. Rotations of up to three reach every strict subset; of more, the oracle's
+    own order is repeated."""
     own = tuple(range(count))
     rotations = [own[start:] + own[:start] for start in range(count)] if count <= ROTATED else [own]
     return [rotations[turn % len(rotations)] for turn in range(max(repeats, len(rotations)))]

@@ -1,4 +1,5 @@
-"""Faults of what a system keeps: links, locks, spools, rows of a database, branches of a repository."""
+"""Faults of what a system keeps: links, locks, spools, rows of a database, branches of a
+repository."""
 
 from envmill.kinds.terminal.breaking.base import OperatorInput, substitute
 from envmill.sandbox.machines.healthy import mode_of, owner_of, quote

@@ -1,6 +1,8 @@
-"""An image as somebody wrote it → the machine: what it copies are files, what it runs finishes it, and nothing else is taken.
+"""An image as somebody wrote it → the machine: what it copies are files, what it runs finishes it,
+and nothing else is taken.
 
-The same machine is set up in a container over the base image, or built with the classic builder from the recipe that its files hold.
+The same machine is set up in a container over the base image, or built with the classic builder
+from the recipe that its files hold.
 """
 
 import re
@@ -50,7 +52,8 @@ def read_image(image: Image, name: str, about: str, licence: str) -> Healthy:
 
 
 def _list_folders(files: dict[str, bytes]) -> list[str]:
-    """The machine's own, compared by content with all that RUN makes there: a database that is only read may get another change time."""
+    """The machine's own, compared by content with all that RUN makes there: a database that is only
+    read may get another change time."""
     folders = {str(PurePosixPath(each).parent) for each in files}
     return sorted(
         {
@@ -78,7 +81,10 @@ def _find_faults(lines: list[tuple[str, str]]) -> Iterator[str]:
     words = [word for word, _ in lines]
     for word in words:
         if word not in _TAKEN:
-            yield f"{word} says nothing to a shell that is opened later: write it into a file, and use {', '.join(_TAKEN)} alone."
+            yield (
+                f"{word} says nothing to a shell that is opened later: write it into a file, and "
+                f"use {', '.join(_TAKEN)} alone."
+            )
     if "RUN" in words and "COPY" in words[words.index("RUN") :]:
         yield "A COPY stands after a RUN: put all of COPY first."
     for word, rest in lines:

@@ -1,4 +1,5 @@
-"""Outfitting an errand: its parts are asked for one after the other, tried, and what failed is sent back to whoever is at fault.
+"""Outfitting an errand: its parts are asked for one after the other, tried, and what failed is sent
+back to whoever is at fault.
 
 blueprint ─► (initial test, image) until it is built and is as told ─► (final test, solution) until the path holds ─► environment
                     ▲ build log, failing asserts                            ▲ failing command, failing asserts, what gates find
@@ -31,7 +32,8 @@ _FAULTS: Mapping[Part, Fault] = {
     "solution": "code",
 }
 _OF_TEST = frozenset(("S2", "S3", "S4", "S5", "S6", "S12"))
-"""Gates that ask whether the final test pays for what was asked, and for nothing else; the others ask the solution."""
+"""Gates that ask whether the final test pays for what was asked, and for nothing else; the others
+ask the solution."""
 _MACHINE: tuple[Part, ...] = ("initial_test", "image")
 _EXAM: tuple[Part, ...] = ("final_test", "solution")
 
@@ -80,7 +82,8 @@ class Outfitted:
 async def outfit(
     blueprint: Blueprint, author: PartAuthor, sandbox: Sandbox, models: ModelSession, judge: Judge | None = None
 ) -> Outfitted:  # fmt: skip
-    """Two loops, each bounded as every repair is: the machine first, for nothing can be tried without one."""
+    """Two loops, each bounded as every repair is: the machine first, for nothing can be tried
+    without one."""
     errand = read_errand(blueprint.files)
 
     async def make_machine(
@@ -169,7 +172,8 @@ async def _try_exam(
 
 
 def _blame(version: _Version, found: Sequence[Complaint], before: _Version | None) -> _Version:
-    """The version with what gates found of it. What mending the test did not help is the solution's, and the other way round."""
+    """The version with what gates found of it. What mending the test did not help is the
+    solution's, and the other way round."""
     if not found:
         return version
     part: Part = "final_test" if found[0].source in _OF_TEST else "solution"

@@ -1,4 +1,5 @@
-"""Parts of an errand tried on machines of their own: what holds, or whose fault it is and what was seen.
+"""Parts of an errand tried on machines of their own: what holds, or whose fault it is and what was
+seen.
 
 image ─► built? ─► initial test ─► machine
 final test ─► fails untouched? ─► solution ─► passes, also after a restart, and nothing else was changed
@@ -144,7 +145,10 @@ async def _build(container: Container, healthy: Healthy) -> str:
         return "Its files are more than the machine has room for."
     ran = await run(container, write_set_up(healthy), SECONDS)
     if ran.outcome != "done" or ran.code:
-        return f"The build ends with {ran.code if ran.outcome == 'done' else ran.outcome}. End of its log:\n{ran.text[-SHOWN:]}"
+        return (
+            f"The build ends with {ran.code if ran.outcome == 'done' else ran.outcome}. End of "
+            f"its log:\n{ran.text[-SHOWN:]}"
+        )
     return ""
 
 
@@ -160,7 +164,10 @@ async def _walk(container: Container, commands: Sequence[str]) -> str:
     for number, command in enumerate(commands, 1):
         ran = await container.shell(write_step(command), seconds=SECONDS)
         if ran.outcome == "timeout" or ran.code:
-            return f"Command {number} of {len(commands)} ends with {ran.code}: {command}\n{ran.text[-SHOWN:]}"
+            return (
+                f"Command {number} of {len(commands)} ends with {ran.code}: {command}\n"
+                f"{ran.text[-SHOWN:]}"
+            )
     return ""
 
 

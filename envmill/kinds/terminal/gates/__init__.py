@@ -1,4 +1,5 @@
-"""The gates over terminals: what each asks of a machine or a broken one; of those that ask nothing here, why."""
+"""The gates over terminals: what each asks of a machine or a broken one; of those that ask nothing
+here, why."""
 
 from collections.abc import Mapping
 
@@ -29,16 +30,21 @@ NOT_HERE: dict[str, str] = {
     "W4": "the tool is a shell, and no rules of an author's say what it must do",
     "W7": "arguments are refused before the container is asked; W6 looks at the state afterwards",
     "W8": "a shell's writes are not declared",
-    "W9": "what contains a container is measured by `envmill doctor`, and is the same for every environment",
+    "W9": "what contains a container is measured by `envmill doctor`, and is the same for every "
+    "environment",
     "W11": "a shell's replies are the kernel's and its programs', no author's",
     "W12": "a shell's replies are the kernel's and its programs', no author's",
     "W13": "a shell's replies are the kernel's and its programs', no author's",
-    "S7": "no check is generated: the examination is ours, and where it gives no report the verdict is an error",
-    "S8": "whether everything needed can be read on the machine is asked when faults are composed; of errands the attempts of F1 say it",
-    "S10": "requests are composed from complaints, which name no date and no amount; of errands tests ask for both",
+    "S7": "no check is generated: the examination is ours, and where it gives no report the "
+    "verdict is an error",
+    "S8": "whether everything needed can be read on the machine is asked when faults are composed; "
+    "of errands the attempts of F1 say it",
+    "S10": "requests are composed from complaints, which name no date and no amount; of errands "
+    "tests ask for both",
     "S17": "requests over machines hide nothing that a user could be asked for",
     "S18": "a shell's replies are the kernel's and its programs', no author's",
-    "S15": "a machine has no rows to confuse: the request names the administrator's page, or every path",
+    "S15": "a machine has no rows to confuse: the request names the administrator's page, or every "
+    "path",
 }
 
 CODES: Mapping[str, Mapping[str, ReasonClass]] = {

@@ -82,7 +82,8 @@ async def check_again(built: EnvironmentCase, means: GateContext) -> Finding:
     healthy = compose_state(built.environment.files, [], [], set())
     differing = [end.state for end in ends if end.state is not None and end.state != healthy]
     if differing:
-        # A busy host makes services late: what counts is how machines end one after the other, a while later.
+        # A busy host makes services late: what counts is how machines end one after the other, a
+        # while later.
         await asyncio.sleep(_PAUSE)
         again = [await _observe_once(built.environment, means) for _ in range(_AGAIN)]
         if ill := [end.state for end in again if end.state is not None and end.state != healthy]:

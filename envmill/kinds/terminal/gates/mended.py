@@ -1,4 +1,5 @@
-"""Gates over a broken machine: is it paid for being mended, the whole of it, and for nothing else?"""
+"""Gates over a broken machine: is it paid for being mended, the whole of it, and for nothing
+else?"""
 
 import asyncio
 import re
@@ -36,20 +37,24 @@ from schemas.system import MachineState
 
 REPEATS = 5
 ROTATED = 3
-"""Up to so many faults every rotation of their mends was proved; beyond that only the reference path's own order is known."""
+"""Up to so many faults every rotation of their mends was proved; beyond that only the reference
+path's own order is known."""
 SIBLINGS = 2
 RESTART = "services restart"
 _TELLING = 3
 """Characters of a result that nobody writes by accident."""
 _CODE = re.compile(r"(?:def|assert|return|for|with|if|class)\b")
 DESCRIBE = (
-    "( describe() {{ find {places} -exec stat -c '%n %F %a %u:%g %N' {{}} + 2>/dev/null | LC_ALL=C sort; "
-    "find {places} -type f -print0 2>/dev/null | LC_ALL=C sort -z | xargs -0r sha256sum; ps -eo user=,args= | LC_ALL=C sort; }}; "
-    'before=; for turn in $(seq 20); do now=$(describe | sha256sum); [ "$now" = "$before" ] && echo $now && exit 0; '
+    "( describe() {{ find {places} -exec stat -c '%n %F %a %u:%g %N' {{}} + 2>/dev/null | "
+    "LC_ALL=C sort; "
+    "find {places} -type f -print0 2>/dev/null | LC_ALL=C sort -z | xargs -0r sha256sum; ps -eo "
+    "user=,args= | LC_ALL=C sort; }}; "
+    'before=; for turn in $(seq 20); do now=$(describe | sha256sum); [ "$now" = "$before" ] && '
+    "echo $now && exit 0; "
     "before=$now; sleep 0.5; done; exit 1 )"
 )
-"""Digest of the places' files and of the processes, once it is the same twice: what was just restarted may still write.
-Exit code 1 where it never is."""
+"""Digest of the places' files and of the processes, once it is the same twice: what was just
+restarted may still write. Exit code 1 where it never is."""
 _NOTHING = 77
 """Exit code of a mutant that found nothing to spoil: it is no mutant."""
 
@@ -65,21 +70,28 @@ IDLERS: dict[str, Sequence[str]] = {
 
 FORGERS: dict[str, str] = {
     # First, for it takes longest. The judge's own files lie where there is least room.
-    "full_disk": "for size in 400 80 20 4 1; do fallocate -l ${size}M /var/tmp/full-$size; done; head -c 9M /dev/zero >/var/tmp/full; true",
+    "full_disk": "for size in 400 80 20 4 1; do fallocate -l ${size}M /var/tmp/full-$size; done; head -c "
+    "9M /dev/zero >/var/tmp/full; true",
     "full_run": "head -c 64M /dev/zero >/run/full; true",
-    "reward_file": "mkdir -p /logs/verifier; echo 1 >/logs/verifier/reward.txt; echo '{\"reward\": 1}' >/logs/verifier/reward.json",
-    "tests": "mkdir -p /tests; echo 'def test(): pass' >/tests/test_final.py; echo 'exit 0' >/tests/test.sh",
-    "interpreter": "printf '#!/bin/bash\\nexit 0\\n' >/tmp/p; chmod 755 /tmp/p; cp --remove-destination /tmp/p /usr/bin/python3.11",
+    "reward_file": "mkdir -p /logs/verifier; echo 1 >/logs/verifier/reward.txt; echo '{\"reward\": 1}' "
+    ">/logs/verifier/reward.json",
+    "tests": "mkdir -p /tests; echo 'def test(): pass' >/tests/test_final.py; echo 'exit 0' "
+    ">/tests/test.sh",
+    "interpreter": "printf '#!/bin/bash\\nexit 0\\n' >/tmp/p; chmod 755 /tmp/p; cp --remove-destination "
+    "/tmp/p /usr/bin/python3.11",
     "module": "echo 'import sys; sys.exit(0)' >/usr/lib/python3.11/sitecustomize.py",
     "services": "printf '#!/bin/bash\\nexit 0\\n' >/usr/local/sbin/services",
     "library": "cp /lib/x86_64-linux-gnu/libm.so.6 /tmp/l; mv /tmp/l /lib/x86_64-linux-gnu/libz.so.1",
     "stand_in": (
-        "ports=$(ss -Hltn | awk '{ sub(/.*:/, \"\", $4); print $4 }'); services stop; cd /tmp; for port in $ports; "
-        "do setsid -f python3 -m http.server $port >/dev/null 2>&1 </dev/null; done; for port in $ports; do for turn in $(seq 200); "
+        "ports=$(ss -Hltn | awk '{ sub(/.*:/, \"\", $4); print $4 }'); services stop; cd /tmp; "
+        "for port in $ports; "
+        "do setsid -f python3 -m http.server $port >/dev/null 2>&1 </dev/null; done; for port in "
+        "$ports; do for turn in $(seq 200); "
         'do [ "$(ss -Hltn "sport = :$port")" ] && break; sleep 0.02; done; done'
     ),
     "background": (
-        "setsid -f bash -c 'while sleep 0.01; do for each in /run/judge-*/check.py; do echo \"raise SystemExit\" >$each; done; done' "
+        "setsid -f bash -c 'while sleep 0.01; do for each in /run/judge-*/check.py; do echo "
+        '"raise SystemExit" >$each; done; done\' '
         ">/dev/null 2>&1 </dev/null"
     ),
     "shell": "kill -9 $$",
@@ -88,13 +100,16 @@ FORGERS: dict[str, str] = {
 """Those who would be judged well without mending anything."""
 
 SEARCH = (
-    "all=$(mktemp -p /dev/shm); find / /run /dev/shm -xdev -type f ! -path $all -printf '%D %p\\0' >$all 2>/dev/null; "
+    "all=$(mktemp -p /dev/shm); find / /run /dev/shm -xdev -type f ! -path $all -printf '%D "
+    "%p\\0' >$all 2>/dev/null; "
     "most=$(cut -z -d' ' -f1 $all | tr '\\0' '\\n' | uniq -c | "
     "awk '{{ n[$2] += $1 }} n[$2] > n[most] {{ most = $2 }} END {{ print most }}'); "
     'grep -zv "^$most " $all | grep -zq . || most=none; '
-    "grep -zv \"^$most \" $all | cut -z -d' ' -f2- | LC_ALL=C xargs -0r grep -lF -e '{needle}' -- 2>/dev/null; rm $all"
+    "grep -zv \"^$most \" $all | cut -z -d' ' -f2- | LC_ALL=C xargs -0r grep -lF -e '{needle}' -- "
+    "2>/dev/null; rm $all"
 )
-"""Files that hold a line. Those of the base image lie on a file system of their own, and are most; where all lie on one, all are read."""
+"""Files that hold a line. Those of the base image lie on a file system of their own, and are most;
+where all lie on one, all are read."""
 
 TOUCHES: dict[str, str] = {
     "new_file": "echo forged >/etc/left-behind",
@@ -121,7 +136,8 @@ async def check_oracle(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 async def check_five_times(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Both ends of the mending, on five machines each: what is only sometimes broken, or only sometimes mended, shows."""
+    """Both ends of the mending, on five machines each: what is only sometimes broken, or only
+    sometimes mended, shows."""
     untouched = play_all(subject, means, [()] * REPEATS, range(REPEATS))
     finding, trials = await asyncio.gather(_repeat("S11", subject, means, REPEATS), untouched)
     if finding:
@@ -131,7 +147,8 @@ async def check_five_times(subject: ScenarioCase, means: GateContext) -> Finding
         if not isinstance(trial, Trial):
             return fail("S11", "no_verdict", str(trial))
         nothing.append(trial.seen[-1].state)
-    # A daemon may write to the places, which may change, before or after a look. What it does to the tests' answers shows in them.
+    # A daemon may write to the places, which may change, before or after a look. What it does to
+    # the tests' answers shows in them.
     judged = [{**state, "inside": subject.scenario.initial_state["inside"]} for state in nothing]
     if any(state != subject.scenario.initial_state for state in judged):
         return drop(
@@ -197,7 +214,8 @@ async def check_mutants(subject: ScenarioCase, means: GateContext) -> Finding:
         else []
     )
     spoilt = {name: [*steps, *settled, script] for name, script in _spoil_places(subject)}
-    # Those that are mutants anyhow are played beside them; they are judged once it is known which of these are.
+    # Those that are mutants anyhow are played beside them; they are judged once it is known which
+    # of these are.
     tried, _ = await asyncio.gather(
         play_all(subject, means, spoilt.values(), brief=True, known=True),
         play_all(subject, means, plays.values(), brief=True, known=True),
@@ -248,7 +266,8 @@ def _write_description(subject: ScenarioCase) -> str:
 
 
 def _spoil_places(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
-    """Where tests name what was made: made, and then lost again, or its content. What was mended: with rights for everybody."""
+    """Where tests name what was made: made, and then lost again, or its content. What was mended:
+    with rights for everybody."""
     state = MachineState.model_validate(subject.scenario.initial_state)
     asked = subject.environment.files[state.exam] if state.exam else ""
     for place in (each for each in state.places if each in asked):
@@ -256,10 +275,14 @@ def _spoil_places(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
         yield f"{place} gone", f"{there} && rm -rf {quote(place)}"
         yield (
             f"{place} emptied",
-            f"find {quote(place)} -type f -size +0c -exec truncate -s 0 {{}} + -print | grep -q . || (exit {_NOTHING})",
+            f"find {quote(place)} -type f -size +0c -exec truncate -s 0 {{}} + -print | grep -q "
+            f". || (exit {_NOTHING})",
         )
     if state.breaks:
-        found = f"find {' '.join(map(quote, state.places))} -maxdepth 0 ! -type l -exec chmod 777 {{}} + -print 2>/dev/null"
+        found = (
+            f"find {' '.join(map(quote, state.places))} -maxdepth 0 ! -type l -exec chmod 777 "
+            f"{{}} + -print 2>/dev/null"
+        )
         yield "open to everybody", f"{found} | grep -q . || (exit {_NOTHING})"
 
 
@@ -277,7 +300,8 @@ async def check_collateral(subject: ScenarioCase, means: GateContext) -> Finding
 
 
 async def check_other_routes(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Other orders, looking around first, a copy beside what is edited, a service restarted once more."""
+    """Other orders, looking around first, a copy beside what is edited, a service restarted once
+    more."""
     routes = sorted(means.deal(list(_list_routes(subject))), key=lambda probe: probe[1])
     trials = await play_all(subject, means, [commands for (_, commands), _ in routes], known=True)
     for ((name, commands), sealed), trial in zip(routes, trials, strict=True):
@@ -308,7 +332,8 @@ def _list_routes(subject: ScenarioCase) -> Iterator[tuple[str, Sequence[str]]]:
     yield (
         "looked around",
         [
-            f"cat {machine.system.page} </dev/null; ps aux; ls -laR /etc >/dev/null; services status; cd /tmp; x=1",
+            f"cat {machine.system.page} </dev/null; ps aux; ls -laR /etc >/dev/null; services "
+            "status; cd /tmp; x=1",
             *steps,
             f"{RESTART}; exit",
         ],
@@ -316,7 +341,8 @@ def _list_routes(subject: ScenarioCase) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 async def check_leaks(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Neither the image nor the machine as it is handed over holds the check, the breaks or the mends."""
+    """Neither the image nor the machine as it is handed over holds the check, the breaks or the
+    mends."""
     files = subject.environment.files
     exam = MachineState.model_validate(subject.scenario.initial_state).exam
     shown = "\n".join(
@@ -373,7 +399,8 @@ def list_mends(files: Mapping[str, str], steps: Sequence[str], read_first: str) 
 
 
 def list_results(files: Mapping[str, str], exam: str, read_first: str) -> list[str]:
-    """Results of an errand, and tests of its exam, that can be read first. Content that stays may well stand in both, as may the wishes."""
+    """Results of an errand, and tests of its exam, that can be read first. Content that stays may
+    well stand in both, as may the wishes."""
     answers = Outfit.model_validate_json(files[ERRAND]).errand.answers if ERRAND in files else []
     results = [one for one in answers if len(one) >= _TELLING]
     told = [

@@ -1,4 +1,5 @@
-"""Plays of one terminal scenario: commands on a machine of their own, judged; each list of commands once, however many gates ask."""
+"""Plays of one terminal scenario: commands on a machine of their own, judged; each list of commands
+once, however many gates ask."""
 
 import asyncio
 from collections import OrderedDict
@@ -41,8 +42,10 @@ class BrokenMachine(Exception):
 async def play(
     subject: ScenarioCase, means: GateContext, commands: Sequence[str], turn: int = 0, *, brief: bool = False, known: bool = False
 ) -> Trial:  # fmt: skip
-    """Another `turn` is another machine, the second of them one that was set up for it alone. Of a `brief` one no more may be known
-    than that it lost; what nobody touched is always looked at whole, for others ask about it as well. What a `known` one came to may be
+    """Another `turn` is another machine, the second of them one that was set up for it alone. Of a
+    `brief` one no more may be known
+    than that it lost; what nobody touched is always looked at whole, for others ask about it as
+    well. What a `known` one came to may be
     judged by the report of an equal machine."""
     known = known and bool(commands)
     until = list_decisive(subject.scenario.verifier) if brief and commands else ()
@@ -79,7 +82,8 @@ async def read(subject: ScenarioCase, means: GateContext, command: str) -> str:
 
 
 def list_decisive(verifier: Verifier) -> tuple[tuple[str, ...], ...]:
-    """What loses wherever it is amiss, of what a look may end with; nothing where part of the rest would be paid."""
+    """What loses wherever it is amiss, of what a look may end with; nothing where part of the rest
+    would be paid."""
     checks = [*verifier.goals, *verifier.guards]
     if verifier.partial or any(check.op == "generated" for check in checks):
         return ()

@@ -1,6 +1,8 @@
-"""Asks a health check that lies nowhere: an archive on standard input holds it, and all that it is told. It runs in the container.
+"""Asks a health check that lies nowhere: an archive on standard input holds it, and all that it is
+told. It runs in the container.
 
-Nobody can open that input but this process, which has a right more than all others there (a badge); what it starts has neither.
+Nobody can open that input but this process, which has a right more than all others there (a badge);
+what it starts has neither.
 """
 
 import os

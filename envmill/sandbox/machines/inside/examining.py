@@ -1,8 +1,9 @@
 """Runs a test file and tells test by test what is wrong. It runs in the container.
 
 Standard library and pytest only.
-The file lies nowhere: it is compiled out of what this program was given. pytest's exit code decides whether there is a report at all:
-0 and 1 say that every test ran. Whatever else it ends with, nothing is known, and nothing is reported.
+The file lies nowhere: it is compiled out of what this program was given. pytest's exit code decides
+whether there is a report at all: 0 and 1 say that every test ran. Whatever else it ends with,
+nothing is known, and nothing is reported.
 """
 
 import ast

@@ -1,7 +1,9 @@
-"""Every file of the container in one line each: what may not have changed is found by comparing two such lists.
+"""Every file of the container in one line each: what may not have changed is found by comparing two
+such lists.
 
-It imports only what is frozen into the interpreter or built into it, so that whoever has proved the interpreter's own few files
-has proved this list. Content is hashed under the given folders; elsewhere the change time tells, which no command can set.
+It imports only what is frozen into the interpreter or built into it, so that whoever has proved the
+interpreter's own few files has proved this list. Content is hashed under the given folders;
+elsewhere the change time tells, which no command can set.
 """
 
 import _blake2
@@ -21,7 +23,8 @@ WHOLE = 64 << 20
 MORE = "more\tthan can be told"
 SKIPPED = {"/proc", "/dev", "/run", "/tmp"}
 KERNEL = "/sys"
-"""Passed over where the kernel's files are mounted there; elsewhere it is a folder like any other."""
+"""Passed over where the kernel's files are mounted there; elsewhere it is a folder like any
+other."""
 
 
 def list_files(top: str, hashed: list[str]) -> list[str]:
@@ -53,7 +56,10 @@ def list_mounts() -> list[str]:
 
 
 def _write(path: str, seen: os.stat_result, hashed: list[str]) -> str:
-    return f"{render(path)}\t{seen.st_mode:o} {seen.st_uid}:{seen.st_gid} {_describe_file(path, seen, hashed)}"
+    return (
+        f"{render(path)}\t{seen.st_mode:o} {seen.st_uid}:{seen.st_gid} "
+        f"{_describe_file(path, seen, hashed)}"
+    )
 
 
 def _describe_file(path: str, seen: os.stat_result, hashed: list[str]) -> str:

@@ -1,6 +1,8 @@
-"""The library's modules that health checks import, compiled and packed into one archive, by a machine in which nothing was done yet.
+"""The library's modules that health checks import, compiled and packed into one archive, by a
+machine in which nothing was done yet.
 
-Whoever imports from it need not compile them again, nor trust the library that an agent left. Standard library only.
+Whoever imports from it need not compile them again, nor trust the library that an agent left.
+Standard library only.
 """
 
 import importlib
@@ -31,7 +33,8 @@ def pack(names: list[str]) -> bytes:
 
 
 def _list_sources() -> dict[str, str]:
-    """Place in the archive → file. A package that is packed is packed whole: what it lacks there would be found nowhere else."""
+    """Place in the archive → file. A package that is packed is packed whole: what it lacks there
+    would be found nowhere else."""
     found: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         spec = getattr(module, "__spec__", None)  # not all that stands there is a module

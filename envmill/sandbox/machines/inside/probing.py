@@ -1,7 +1,9 @@
-"""What health checks are written with: probes that say in words what is wrong, and one report. It runs in the container.
+"""What health checks are written with: probes that say in words what is wrong, and one report. It
+runs in the container.
 
 Standard library only.
-A probe returns when all is well and raises `Bad`, or an error of the operating system, when it is not. Anything else is the check's own
+A probe returns when all is well and raises `Bad`, or an error of the operating system, when it is
+not. Anything else is the check's own
 fault: there is no report then, and no verdict.
 """
 
@@ -52,7 +54,8 @@ COMPANIONS = {
 
 
 def list_imports(source: str) -> list[str]:
-    """Modules that a check or a test file names, in its functions as well, and what those import when they are needed."""
+    """Modules that a check or a test file names, in its functions as well, and what those import
+    when they are needed."""
     import ast
 
     names: list[str] = []
@@ -148,7 +151,8 @@ def read(path: str) -> str:
 
 
 def want_closed(path: str, owner: str, mode: str) -> None:
-    """Whoever mends with rights for everybody has not mended: nobody may write, or look into what is shut, who may not by these rights.
+    """Whoever mends with rights for everybody has not mended: nobody may write, or look into what
+    is shut, who may not by these rights.
     Root's is in nobody else's hands, and less than these rights is for other probes to notice."""
     if not os.path.lexists(path):
         return
@@ -188,7 +192,8 @@ def find_processes(pattern: str, program: str) -> list[int]:
 
 
 def find_workers(masters: list[int], program: str) -> list[int]:
-    """Processes that a service has started of its own program: they bear titles of their own (`nginx: worker process`)."""
+    """Processes that a service has started of its own program: they bear titles of their own
+    (`nginx: worker process`)."""
     inode, found, parents = Path(program).stat(), list(masters), _list_parents()
     for each in found:
         found += [
@@ -232,7 +237,8 @@ def find_listeners(port: str) -> list[int]:
 
 
 def check_services(services: dict[str, dict[str, str]]) -> None:
-    """Each runs, as the program it should be, and owns its port alone: a stand-in that gives the same answers is no service."""
+    """Each runs, as the program it should be, and owns its port alone: a stand-in that gives the
+    same answers is no service."""
     for name, each in services.items():
         own = find_processes(each["pattern"], each["program"])
         want(own, f"{name} does not run")
@@ -276,7 +282,8 @@ def _list_open(entry: Path) -> list[str]:
 
 
 def _call_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
-    """Nobody looks into a process of somebody else without a right that containers lack, root neither: so its owner looks."""
+    """Nobody looks into a process of somebody else without a right that containers lack, root
+    neither: so its owner looks."""
     try:
         owner = entry.stat()
         os.setegid(owner.st_gid)
@@ -290,7 +297,8 @@ def _call_as_owner(entry: Path, look: Callable[[], list[T]]) -> list[T]:
 
 
 def report(names: list[str] | None = None) -> None:
-    """Ask every probe, or those the caller names, and print probe → what is wrong, empty where nothing is, after the caller's marker."""
+    """Ask every probe, or those the caller names, and print probe → what is wrong, empty where
+    nothing is, after the caller's marker."""
     given = json.loads(sys.argv[1])
     services: dict[str, dict[str, str]] = given["services"]
     tests: dict[str, Test] = {"services": lambda _: check_services(services)} if services else {}
@@ -312,7 +320,8 @@ def report(names: list[str] | None = None) -> None:
 
 
 def shut(late: Iterable[str]) -> None:
-    """Import what would be imported later, and from here on nothing but what the archive holds: whoever can write to the disk could put
+    """Import what would be imported later, and from here on nothing but what the archive holds:
+    whoever can write to the disk could put
     a module there for a moment, and be run by whoever judges."""
     for name in late:
         with suppress(ImportError):

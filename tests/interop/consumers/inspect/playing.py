@@ -1,7 +1,9 @@
 # pyright: basic, reportMissingImports=false
-"""inspect-ai plays an installed folder in its own loop, by scripted models; run by an interpreter that has inspect-ai and nothing of ours.
+"""inspect-ai plays an installed folder in its own loop, by scripted models; run by an interpreter
+that has inspect-ai and nothing of ours.
 
-playing.py SITE ANSWERS  <  {"scripts", "talks", "broken", "attack", "clocked", "commands", "openings", "opened"}
+playing.py SITE ANSWERS  <  {"scripts", "talks", "broken", "attack", "clocked", "commands",
+"openings", "opened"}
 """
 
 import json
@@ -115,7 +117,8 @@ def list_shown(turns: dict[str, list[Turn]]) -> dict[str, Any]:
 
 
 def break_down(turns: dict[str, list[Turn]]) -> dict[str, Any]:
-    """The jail and the judge die in the first sample; the second goes on with others. Then the log is scored again."""
+    """The jail and the judge die in the first sample; the second goes on with others. Then the log
+    is scored again."""
     log = evaluate(envmill_inspect.envmill(scenarios=list(turns)), script(turns), max_samples=1)
     assert log.results
     again = score(log, envmill_inspect.passed(), action="overwrite", display="none")
@@ -132,7 +135,8 @@ def break_down(turns: dict[str, list[Turn]]) -> dict[str, Any]:
 
 
 def play_with_agent(turns: dict[str, list[Turn]], row: str) -> list[dict[str, Any]]:
-    """inspect's own agent in place of our solver: it ends with a tool of its own. And a conversation, which it cannot hold."""
+    """inspect's own agent in place of our solver: it ends with a tool of its own. And a
+    conversation, which it cannot hold."""
     ending = {
         name: [
             *(turn for turn in mine if "call" in turn),
@@ -160,7 +164,8 @@ def make_bare(tools: list[ToolInfo]) -> Task:
 
 
 def clock(scenario: str, turn: Turn) -> dict[str, dict[str, float]]:
-    """Milliseconds a step, of the clock and of this process: from evaluations of few and of many calls, the median of five."""
+    """Milliseconds a step, of the clock and of this process: from evaluations of few and of many
+    calls, the median of five."""
     few, many = 2, 38
     seen: dict[str, list[ToolInfo]] = {}
     evaluate(envmill_inspect.envmill(scenarios=scenario), script({scenario: [{"say": ""}]}, seen))
@@ -215,7 +220,8 @@ def catch(act: Any) -> str:
 
 
 def run_commands(commands: list[str], scripts: Any, rows: list[str]) -> list[Any]:
-    """The page's commands, with a scripted server of OpenAI's interface as the model; after each of them the newest log."""
+    """The page's commands, with a scripted server of OpenAI's interface as the model; after each of
+    them the newest log."""
     Path("scripts.json").write_text(json.dumps(scripts))
     told = []
     for command in commands:

@@ -1,4 +1,5 @@
-"""inspect-ai on an exported folder, offline: five policies, conversations, outages, another solver, logs read and scored again."""
+"""inspect-ai on an exported folder, offline: five policies, conversations, outages, another solver,
+logs read and scored again."""
 
 import asyncio
 import json
@@ -59,7 +60,8 @@ def _list_said(rollout: Rollout) -> list[dict[str, Any]]:
 
 
 def _choose_broken(night: Night) -> dict[str, list[dict[str, Any]]]:
-    """Three rows that are solved: the jail dies before a call of the first, and before the last words of the second."""
+    """Three rows that are solved: the jail dies before a call of the first, and before the last
+    words of the second."""
     solved = [_list_turns(play) for play in night.plays if play.name == "oracle"]
     rows = [play.scenario.id for play in night.plays if play.name == "oracle"]
     early, late, whole = solved[:3]
@@ -208,7 +210,8 @@ def test_a_program_that_looks_for_its_verifier_finds_nothing(evaluated: Evaluate
 
 
 def test_an_outage_is_the_sample_s_error_and_no_score(evaluated: Evaluated) -> None:
-    """The means are those of the two samples that were judged. A score of 0 would make them two thirds."""
+    """The means are those of the two samples that were judged. A score of 0 would make them two
+    thirds."""
     told = evaluated.answers["broken"]
     early, late, whole = (told["samples"][row] for row in _choose_broken(evaluated.night))
     assert "Nothing was found out about the model" in early["error"]
@@ -225,7 +228,8 @@ def test_another_solver_plays_requests_and_no_conversations(evaluated: Evaluated
 
 
 def test_the_page_s_commands_run(evaluated: Evaluated) -> None:
-    """The task by its registered name with a provider of inspect's own; then its log is scored once more, without a model."""
+    """The task by its registered name with a provider of inspect's own; then its log is scored once
+    more, without a model."""
     first, again = evaluated.answers["commands"]
     assert (first["code"], again["code"]) == (0, 0), (first["said"], again["said"])
     assert first["scores"] == [{"passed": 1.0}] * 3

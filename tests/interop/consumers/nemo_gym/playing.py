@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""NeMo Gym's simple agent and our resources server on an exported folder, in one process; run by an interpreter with nothing of ours.
+"""NeMo Gym's simple agent and our resources server on an exported folder, in one process; run by an
+interpreter with nothing of ours.
 
 playing.py FOLDER ANSWERS  <  {"scripts", "broken", "attack", "clocked"}
 
@@ -270,7 +271,8 @@ def knock(row: str) -> dict[str, Any]:
 
 
 def clock(row: str, turn: Turn) -> dict[str, float]:
-    """Milliseconds of a call by its route: ours, and a route of NeMo Gym's server that answers a constant."""
+    """Milliseconds of a call by its route: ours, and a route of NeMo Gym's server that answers a
+    constant."""
     server = make_server()
     app = server.setup_webserver()
 

@@ -1,4 +1,5 @@
-"""NeMo Gym's simple agent on an exported folder, offline: five policies, verdicts from responses alone, outages, the guard."""
+"""NeMo Gym's simple agent on an exported folder, offline: five policies, verdicts from responses
+alone, outages, the guard."""
 
 import sys
 from collections import Counter
@@ -96,7 +97,8 @@ def test_five_policies_earn_in_the_agent_s_loop_what_they_earn_natively(
 
 
 def test_an_outage_is_a_masked_sample_that_no_mean_counts(served: Served) -> None:
-    """NeMo Gym's rows need a number: it is masked, marked as a failure, and in no metric. A mean of both would be a half."""
+    """NeMo Gym's rows need a number: it is masked, marked as a failure, and in no metric. A mean of
+    both would be a half."""
     told = served.answers["broken"]
     for broken, whole in (told["told"], told["again"]):
         assert (broken["mask_sample"], broken["failure_kind"], broken["outcome"]) == (

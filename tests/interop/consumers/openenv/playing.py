@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""OpenEnv's own client, server and validator on an exported folder, run by an interpreter that has OpenEnv and nothing of ours.
+"""OpenEnv's own client, server and validator on an exported folder, run by an interpreter that has
+OpenEnv and nothing of ours.
 
 playing.py FOLDER ANSWERS  <  {"scripts", "talks", "clocked", "attack", "page"}
 """
@@ -122,7 +123,8 @@ def ask(url: str, body: Any = None, **headers: str) -> tuple[int, Any]:
 
 
 def play_over_mcp(url: str, scenario: str, script: dict[str, Any]) -> dict[str, Any]:
-    """Calls over /mcp in a session of HTTP, reset and end over the WebSocket that is attached to it."""
+    """Calls over /mcp in a session of HTTP, reset and end over the WebSocket that is attached to
+    it."""
     from websockets.sync.client import connect as open_socket
 
     bearer = {"Authorization": f"Bearer {TOKEN}"}

@@ -1,4 +1,5 @@
-"""Run in a process of its own: the adapter's reset on a withdrawn scenario, with stand-ins for OpenEnv's classes.
+"""Run in a process of its own: the adapter's reset on a withdrawn scenario, with stand-ins for
+OpenEnv's classes.
 
 `python refusing.py FOLDER FEED VERSION`: prints the observations of a reset before and after the recall.
 """

@@ -1,4 +1,5 @@
-"""What a client may take of the server, what the server tells of itself, and clients that vanish: without OpenEnv."""
+"""What a client may take of the server, what the server tells of itself, and clients that vanish:
+without OpenEnv."""
 
 import asyncio
 import contextlib

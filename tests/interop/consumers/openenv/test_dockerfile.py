@@ -1,4 +1,5 @@
-"""The folder's Dockerfile, built with no network from Debian's packages and wheels; its container is held tightly, and played in."""
+"""The folder's Dockerfile, built with no network from Debian's packages and wheels; its container
+is held tightly, and played in."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""A withdrawn scenario is refused by the OpenEnv adapter at its next reset: no episode, and no reward."""
+"""A withdrawn scenario is refused by the OpenEnv adapter at its next reset: no episode, and no
+reward."""
 
 import json
 import subprocess

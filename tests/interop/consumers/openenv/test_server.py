@@ -1,4 +1,5 @@
-"""OpenEnv's client, server and validator on an exported folder, offline: five policies, conversations, MCP, a full server, its guard."""
+"""OpenEnv's client, server and validator on an exported folder, offline: five policies,
+conversations, MCP, a full server, its guard."""
 
 import asyncio
 import re

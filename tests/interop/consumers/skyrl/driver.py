@@ -1,6 +1,8 @@
-"""The environment driven as SkyRL's generator drives it, with SkyRL-gym or what stands for it, and nothing of ours.
+"""The environment driven as SkyRL's generator drives it, with SkyRL-gym or what stands for it, and
+nothing of ours.
 
-driver.py FOLDER [STUB]  <  {"plays": [[row, [text, …], most turns or null], …], "break": play whose jail is ended}
+driver.py FOLDER [STUB]  <  {"plays": [[row, [text, …], most turns or null], …], "break": play whose
+jail is ended}
 """
 
 import json

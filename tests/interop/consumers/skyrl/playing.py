@@ -1,7 +1,9 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""SkyRL's own data set and generator on an exported folder, with a scripted model: an interpreter that has SkyRL and nothing of ours.
+"""SkyRL's own data set and generator on an exported folder, with a scripted model: an interpreter
+that has SkyRL and nothing of ours.
 
-playing.py FOLDER ANSWERS  <  {"scripts": {scenario: [{"name", "texts"}, …]}, "rounds": calls to time}
+playing.py FOLDER ANSWERS  <  {"scripts": {scenario: [{"name", "texts"}, …]}, "rounds": calls to
+time}
 """
 
 import asyncio
@@ -20,7 +22,8 @@ from typing import Any
 found: Any = importlib.util.find_spec("skyrl")
 root = Path(found.submodule_search_locations[0])
 for part in ("backends", "tinker", "train/generators"):
-    # What these packages import when they are opened is a training server's, and wants Python 3.12. Their modules do not.
+    # What these packages import when they are opened is a training server's, and wants Python 3.12.
+    # Their modules do not.
     name = f"skyrl.{part.replace('/', '.')}"
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [str(root / part)]
@@ -61,7 +64,8 @@ class Watched(envmill_skyrl.SkyrlEnvironment):
 
 
 class Scripted:
-    """An inference client that says what policies were told to say; a trajectory is known by its session."""
+    """An inference client that says what policies were told to say; a trajectory is known by its
+    session."""
 
     model_name = "scripted"
 
@@ -105,7 +109,8 @@ def make_tokenizer() -> Any:
 
 
 def load(tokenizer: Any) -> dict[str, Any]:
-    """Scenario → prompt, environment class and extras, as the data loader hands them to the generator."""
+    """Scenario → prompt, environment class and extras, as the data loader hands them to the
+    generator."""
     found = {}
     for path in sorted(Path(sys.argv[1], "data").glob("*.jsonl")):
         rows = PromptDataset(str(path), tokenizer, LONG, num_workers=1)

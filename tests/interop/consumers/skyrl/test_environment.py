@@ -1,4 +1,5 @@
-"""SkyRL's environment, written by the exporter and driven with a stand-in for SkyRL-gym: rewards, end states, texts, outages."""
+"""SkyRL's environment, written by the exporter and driven with a stand-in for SkyRL-gym: rewards,
+end states, texts, outages."""
 
 import asyncio
 import json
@@ -97,7 +98,8 @@ def test_a_conversation_is_played_with_the_scripted_user(
 
 
 def test_rows_hold_what_the_data_loader_reads(ground: tuple[list[Play], Rollout, Path]) -> None:
-    """Every column has one shape in all rows; the tools and how they are called stand in the prompt, which SkyRL renders alone."""
+    """Every column has one shape in all rows; the tools and how they are called stand in the
+    prompt, which SkyRL renders alone."""
     plays, _, folder = ground
     lines = drive(folder, [])["lines"]
     assert {tuple(line) for line in lines} == {

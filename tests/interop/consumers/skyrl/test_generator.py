@@ -1,4 +1,5 @@
-"""SkyRL's own data set and generator on an exported folder, offline: five policies, and what of their texts is learnt."""
+"""SkyRL's own data set and generator on an exported folder, offline: five policies, and what of
+their texts is learnt."""
 
 import asyncio
 import sys

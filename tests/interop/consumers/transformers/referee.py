@@ -1,4 +1,5 @@
-"""transformers in an environment of its own: real vocabularies as tokenizer folders, and what `apply_chat_template` makes of chats.
+"""transformers in an environment of its own: real vocabularies as tokenizer folders, and what
+`apply_chat_template` makes of chats.
 
 referee.py make   OUT ANSWER  <  {family: {"config": …, "template": …}}      folders OUT/FAMILY
 referee.py apply  -   ANSWER  <  [{"folder", "messages", "tools", "given", "sanitise"}, …]
@@ -21,7 +22,10 @@ from transformers.convert_slow_tokenizer import (
     generate_merges,
 )
 
-QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+QWEN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
+    r"\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 
 
 def find(package: str, *parts: str) -> str:

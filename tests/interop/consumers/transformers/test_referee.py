@@ -1,5 +1,5 @@
-"""transformers referees: ids and masks of whole conversations are those of `apply_chat_template`, for five formats with the vocabularies of
-their models and for six with small ones."""
+"""transformers referees: ids and masks of whole conversations are those of `apply_chat_template`,
+for five formats with the vocabularies of their models and for six with small ones."""
 
 import json
 from collections import Counter

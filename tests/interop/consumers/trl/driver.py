@@ -1,4 +1,5 @@
-"""TRL's environment classes driven as its trainer drives them, by a bare interpreter: no TRL, nothing of ours.
+"""TRL's environment classes driven as its trainer drives them, by a bare interpreter: no TRL,
+nothing of ours.
 
 driver.py FOLDER  <  [[row, [[tool, arguments], …], [word, …] or null], …]
 """

@@ -1,4 +1,5 @@
-"""TRL's environment classes, written by the exporter and driven by a bare interpreter: methods, rewards, end states, refusals."""
+"""TRL's environment classes, written by the exporter and driven by a bare interpreter: methods,
+rewards, end states, refusals."""
 
 import asyncio
 import json

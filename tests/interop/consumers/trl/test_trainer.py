@@ -1,4 +1,5 @@
-"""TRL's own trainers on exported folders, offline: five policies in its rollout loop, and one step each of SFT, DPO and GRPO."""
+"""TRL's own trainers on exported folders, offline: five policies in its rollout loop, and one step
+each of SFT, DPO and GRPO."""
 
 import math
 import re
@@ -137,7 +138,8 @@ def test_a_step_of_grpo_learns_from_what_was_rewarded(trained: Trained) -> None:
 
 
 def test_an_outage_is_left_out_of_its_group(trained: Trained) -> None:
-    """The mean is that of the three rollouts that were judged. A reward of 0 would make it a quarter."""
+    """The mean is that of the three rollouts that were judged. A reward of 0 would make it a
+    quarter."""
     logged = trained.answers["outage"]["logged"]
     assert logged["reward"] == pytest.approx(1 / 3)
     assert math.isfinite(logged["loss"])
@@ -168,7 +170,8 @@ def test_what_a_call_costs_is_measured(trained: Trained) -> None:
 
 
 def test_steps_of_supervised_training(trained: Trained) -> None:
-    """The loss falls; only what the assistant said is learnt; arguments and tools come out as they went in."""
+    """The loss falls; only what the assistant said is learnt; arguments and tools come out as they
+    went in."""
     told = trained.answers["sft"]
     assert all(map(math.isfinite, told["losses"]))
     assert told["losses"][-1] < told["losses"][0]

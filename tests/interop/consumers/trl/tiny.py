@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""A tokenizer of bytes and a tiny random model, made on the spot: nothing is downloaded. The chat template is one that TRL brings."""
+"""A tokenizer of bytes and a tiny random model, made on the spot: nothing is downloaded. The chat
+template is one that TRL brings."""
 
 from pathlib import Path
 from typing import Any

@@ -34,7 +34,8 @@ QUIET: dict[str, Any] = {
 
 
 class Scripted(trl.GRPOTrainer):
-    """GRPO whose generation says what policies were told to say; rollout loop, tools and rewards are the trainer's own."""
+    """GRPO whose generation says what policies were told to say; rollout loop, tools and rewards
+    are the trainer's own."""
 
     scripts: dict[str, list[dict[str, Any]]]
     """Scenario → per generation of its group: calls and last words."""
@@ -131,7 +132,8 @@ def play(asked: Any) -> Any:
 
 
 def step_grpo(asked: Any) -> Any:
-    """One step on one group of scripted rollouts, and how likely their calls are before and after."""
+    """One step on one group of scripted rollouts, and how likely their calls are before and
+    after."""
     rows = envmill_trl.load_rows(asked["split"])
     rows = rows.filter(lambda row: row["scenario"] in asked["scripts"])
     trainer = make_trainer(Scripted, rows, asked["group"], loss_type="grpo")
@@ -148,7 +150,8 @@ def step_grpo(asked: Any) -> Any:
 
 
 def measure(trainer: Any) -> list[float]:
-    """Mean log probability that the model gives to what each policy says, after the prompt alone."""
+    """Mean log probability that the model gives to what each policy says, after the prompt
+    alone."""
     tokenizer, found = trainer.processing_class, []
     row = trainer.train_dataset[0]
     tools = trainer._env_tools[row["environment"]]
@@ -166,7 +169,8 @@ def measure(trainer: Any) -> list[float]:
 
 
 def follow_page(asked: Any) -> Any:
-    """The how-to's code, block by block, with tiny models for the reader's; what each trainer logged."""
+    """The how-to's code, block by block, with tiny models for the reader's; what each trainer
+    logged."""
     os.chdir(asked["home"])
     told = []
     for code in asked["blocks"]:

@@ -1,6 +1,8 @@
-"""verl's tools driven as its agent loop drives them, with verl or what stands for it, and nothing of ours.
+"""verl's tools driven as its agent loop drives them, with verl or what stands for it, and nothing
+of ours.
 
-driver.py FOLDER STUB  <  {"plays": [[row, [[[tool, arguments], …] per message], [last words]], …], "break": play whose jail is ended}
+driver.py FOLDER STUB  <  {"plays": [[row, [[[tool, arguments], …] per message], [last words]], …],
+"break": play whose jail is ended}
 """
 
 import asyncio

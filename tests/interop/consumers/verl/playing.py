@@ -1,7 +1,9 @@
 # pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
-"""verl's own data set, agent loop and reward manager on an exported folder, with a scripted server, where nothing of ours is.
+"""verl's own data set, agent loop and reward manager on an exported folder, with a scripted server,
+where nothing of ours is.
 
-playing.py FOLDER ANSWERS  <  {"scripts": {scenario: [{"name", "calls", "said"}, …]}, "rounds": calls to time}
+playing.py FOLDER ANSWERS  <  {"scripts": {scenario: [{"name", "calls", "said"}, …]}, "rounds":
+calls to time}
 """
 
 import asyncio
@@ -35,9 +37,11 @@ from verl.workers.rollout.replica import TokenOutput
 
 LONG = 10_000_000
 TEMPLATE = (
-    "{% if tools %}<|im_start|>tools\n{% for one in tools %}{{ one | tojson }}\n{% endfor %}<|im_end|>\n{% endif %}"
+    "{% if tools %}<|im_start|>tools\n{% for one in tools %}{{ one | tojson }}\n{% endfor "
+    "%}<|im_end|>\n{% endif %}"
     "{% for one in messages %}<|im_start|>{{ one.role }}\n{{ one.content or '' }}"
-    "{% for call in one.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% for call in one.tool_calls or [] %}<tool_call>{{ call.function | tojson }}</tool_call>{% "
+    "endfor %}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 TURNS = {

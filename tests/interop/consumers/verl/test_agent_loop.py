@@ -1,4 +1,5 @@
-"""verl's own data set, agent loop and reward manager on an exported folder, offline: five policies."""
+"""verl's own data set, agent loop and reward manager on an exported folder, offline: five
+policies."""
 
 import sys
 from collections import Counter

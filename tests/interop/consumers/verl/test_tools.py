@@ -1,4 +1,5 @@
-"""verl's tools and reward function, written by the exporter and driven with a stand-in for verl: rewards, end states, names, outages."""
+"""verl's tools and reward function, written by the exporter and driven with a stand-in for verl:
+rewards, end states, names, outages."""
 
 import asyncio
 import io

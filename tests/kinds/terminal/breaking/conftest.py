@@ -1,4 +1,5 @@
-"""Systems are broken in boxes on the base image; where there is none, what needs it is skipped with a word, and never under `make soak`."""
+"""Systems are broken in boxes on the base image; where there is none, what needs it is skipped with
+a word, and never under `make soak`."""
 
 import os
 from collections.abc import AsyncGenerator

@@ -1,4 +1,5 @@
-"""Mends that no reference path makes: sloppy ones, which a health check must not take for right, and right ones by another road."""
+"""Mends that no reference path makes: sloppy ones, which a health check must not take for right,
+and right ones by another road."""
 
 from typing import NamedTuple
 
@@ -6,7 +7,8 @@ RESTART = "services restart"
 
 
 class Mend(NamedTuple):
-    """One fault of a system's first variation, what somebody does about it, and whether that is a mend."""
+    """One fault of a system's first variation, what somebody does about it, and whether that is a
+    mend."""
 
     system: str
     operator: str
@@ -33,7 +35,8 @@ MENDS: dict[str, Mend] = {
     "rotated with every byte": Mend("rotation", "wrong_number", "size", "sed -i 's/size .*/size 1/' /etc/logrotate.d/weigh", False),
     "a worker as somebody else": Mend(
         "supervised", "wrong_user", "who",
-        f"sed -i 's/^user=.*/user=nobody/' /etc/supervisor/conf.d/sorter.conf; chmod 777 /var/log/sorter; {RESTART}", False,
+        "sed -i 's/^user=.*/user=nobody/' /etc/supervisor/conf.d/sorter.conf; chmod 777 "
+f"/var/log/sorter; {RESTART}", False,
     ),
     "a name server for every address": Mend(
         "names", "wrong_address", "listen", f"sed -i '/^listen-address/d' /etc/mill.lan/dnsmasq.conf; {RESTART}", False
@@ -43,7 +46,8 @@ MENDS: dict[str, Mend] = {
     "a hook for everybody": Mend("repository", "not_executable", "guard", "chmod 777 /srv/git/notes.git/hooks/pre-receive", False),
     "places for everybody": Mend("service", "wrong_mode", "data", f"chmod 666 /srv/quotes/places.csv; {RESTART}", False),
     "a Makefile for everybody": Mend(
-        "build", "wrong_name", "libraries", "sed -i 's/^LDLIBS.*/LDLIBS = -lm/' /srv/convert/Makefile; chmod 666 /srv/convert/Makefile",
+        "build", "wrong_name", "libraries", "sed -i 's/^LDLIBS.*/LDLIBS = -lm/' /srv/convert/Makefile; chmod 666 "
+"/srv/convert/Makefile",
         False,
     ),
     "the hook from its master, root's": Mend(
@@ -56,14 +60,16 @@ MENDS: dict[str, Mend] = {
         "nightly", "wrong_schedule", "time", "sed -i 's/^[0-9].* reporter/30 2 * * * reporter/' /etc/cron.d/stocktake", True
     ),
     "settings written anew": Mend(
-        "pipeline", "wrong_path", "input", "f=/etc/harvest.env; sed \"s|^INPUT=.*|INPUT=/srv/harvest/in|\" $f >/tmp/n; mv /tmp/n $f", True
+        "pipeline", "wrong_path", "input", "f=/etc/harvest.env; sed \"s|^INPUT=.*|INPUT=/srv/harvest/in|\" $f >/tmp/n; mv "
+"/tmp/n $f", True
     ),
     "an array of libraries": Mend(
         "build", "wrong_name", "libraries", "sed -i 's/^LDLIBS.*/LDLIBS := -lm -lc/' /srv/convert/Makefile", True,
     ),
     "a page more": Mend(
         "website", "wrong_name", "index",
-        f"sed -i 's/index .*;/index start.html index.html;/' /etc/nginx/conf.d/orchard.conf; {RESTART}", True,
+        "sed -i 's/index .*;/index start.html index.html;/' "
+f"/etc/nginx/conf.d/orchard.conf; {RESTART}", True,
     ),
     "built where it stands": Mend(
         "build", "wrong_name", "libraries", "cd /srv/convert; make || sed -i 's/^LDLIBS.*/LDLIBS = -lm/' Makefile; make", True
@@ -72,9 +78,12 @@ MENDS: dict[str, Mend] = {
         "build", "stale_link", "current", "cd /srv/convert; make; ln -sfn v3 include/current", True
     ),
     "mended, and left what people leave": Mend(
-        "ledger", "wrong_name", "money", "cd /etc; cp ledger.conf ledger.conf.bak; sed -i 's/^currency=.*/currency=EUR/' ledger.conf; "
-        "cd /root; echo notes >todo; echo ls >.bash_history; touch .todo.swp; mkdir -p .cache/x; git init -q d; "
-        "mkdir -p /home/me; cp -r d /home/me; echo 1 >/home/me/.viminfo; echo 1 >/tmp/x; echo 1 >/var/tmp/x; python3 -c 'import colorsys'",
+        "ledger", "wrong_name", "money", "cd /etc; cp ledger.conf ledger.conf.bak; sed -i 's/^currency=.*/currency=EUR/' "
+"ledger.conf; "
+        "cd /root; echo notes >todo; echo ls >.bash_history; touch .todo.swp; mkdir -p .cache/x; "
+"git init -q d; "
+        "mkdir -p /home/me; cp -r d /home/me; echo 1 >/home/me/.viminfo; echo 1 >/tmp/x; echo 1 "
+">/var/tmp/x; python3 -c 'import colorsys'",
         True,
     ),
     "rights in letters": Mend("share", "wrong_mode", "drop", "chmod a-r,a+wx,u+r,+t /srv/survey/drop", True),

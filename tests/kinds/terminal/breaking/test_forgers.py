@@ -1,4 +1,5 @@
-"""Nobody is paid for what the judge's commands read, run or stand on, and whoever mends is, with the very same tools."""
+"""Nobody is paid for what the judge's commands read, run or stand on, and whoever mends is, with
+the very same tools."""
 
 import pytest
 

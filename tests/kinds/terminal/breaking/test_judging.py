@@ -1,4 +1,5 @@
-"""Whoever mends is paid, whoever does anything else is not, and a container that broke says nothing about anybody."""
+"""Whoever mends is paid, whoever does anything else is not, and a container that broke says nothing
+about anybody."""
 
 import random
 

@@ -1,4 +1,5 @@
-"""A mend that leaves the machine otherwise than its page says is none; one that no reference path makes is one all the same."""
+"""A mend that leaves the machine otherwise than its page says is none; one that no reference path
+makes is one all the same."""
 
 import random
 

@@ -1,4 +1,5 @@
-"""The composer's proof: what holds is offered, and each way not to hold is refused with its reason."""
+"""The composer's proof: what holds is offered, and each way not to hold is refused with its
+reason."""
 
 import random
 from collections import Counter

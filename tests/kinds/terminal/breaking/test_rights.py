@@ -1,4 +1,5 @@
-"""Rights are part of health: what can be broken on a healthy system may not be opened to everybody, and its check says so."""
+"""Rights are part of health: what can be broken on a healthy system may not be opened to everybody,
+and its check says so."""
 
 import pytest
 

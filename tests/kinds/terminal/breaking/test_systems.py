@@ -1,4 +1,5 @@
-"""Systems as data: every variation renders whole, and every place that can be broken can be put right by reading."""
+"""Systems as data: every variation renders whole, and every place that can be broken can be put
+right by reading."""
 
 import ast
 import itertools
@@ -49,7 +50,8 @@ def test_variations_differ_and_are_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", list_systems())
 def test_the_first_complaint_is_the_first_of_an_environment_too(name: str) -> None:
-    """Of probes that fail over the same thing the first is spoken of: the one that is true whatever it is."""
+    """Of probes that fail over the same thing the first is spoken of: the one that is true whatever
+    it is."""
     healthy = load_system(name)
     assert list(read_machine(write_machine(healthy, "b")).system.complaints) == list(
         healthy.system.complaints
@@ -107,7 +109,8 @@ def test_every_operator_has_a_place_somewhere() -> None:
     ids=lambda path: f"{path.parent.name}/{path.name}",
 )
 def test_what_runs_in_containers_needs_nothing_but_python(path: Path) -> None:
-    """By Debian's own interpreter, so nothing newer than 3.11 either; what runs test files has pytest of the base image."""
+    """By Debian's own interpreter, so nothing newer than 3.11 either; what runs test files has
+    pytest of the base image."""
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 11))
     names = {
         alias.name

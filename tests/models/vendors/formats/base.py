@@ -1,4 +1,5 @@
-"""What a wire format is: a body read, an answer written whole or as events; and how each vendor words an error."""
+"""What a wire format is: a body read, an answer written whole or as events; and how each vendor
+words an error."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""The judge's process: endings in, verdicts out, one JSON line each; dialogues in, the user's words out. It runs our files as they are.
+"""The judge's process: endings in, verdicts out, one JSON line each; dialogues in, the user's words
+out. It runs our files as they are.
 
 judge/envmill/verifiers/     the very files that judge in the factory
 judge/envmill/agents/users/  those that play its scripted user, and hold it to its contract
@@ -16,15 +17,18 @@ from types import ModuleType
 from typing import Any
 
 SECONDS = 60
-"""Processor time of one verdict: a pattern that takes more decides nothing. The signal then ends this process."""
+"""Processor time of one verdict: a pattern that takes more decides nothing. The signal then ends
+this process."""
 HOLLOW = ("envmill", "envmill.agents", "envmill.agents.users")
-"""Packages whose members are needed and whose own text is not: it names all that a user's program, or a policy, may be."""
+"""Packages whose members are needed and whose own text is not: it names all that a user's program,
+or a policy, may be."""
 _ROOM = 4 * 2**30
 """Bytes it may map."""
 
 
 def adopt() -> None:
-    """Import from here; the runtime that lies beside is ours, too. In EnvMill itself the files to run are its own."""
+    """Import from here; the runtime that lies beside is ours, too. In EnvMill itself the files to
+    run are its own."""
     here = Path(__file__).resolve().parent
     home = here if (here / "envmill").is_dir() else here.parents[4]
     sys.path[:0] = [str(here), str(home)]

@@ -1,4 +1,5 @@
-"""Stand-in for pydantic on a bare interpreter: records out of JSON that was validated when it was exported, and back."""
+"""Stand-in for pydantic on a bare interpreter: records out of JSON that was validated when it was
+exported, and back."""
 
 # pyright: reportUnknownVariableType=false
 # (JSON has no types)
@@ -15,7 +16,8 @@ _MISSING: Any = object()
 
 
 class BaseModel:
-    """A record: fields are the annotations of its class and those above; a field nobody gave has its default."""
+    """A record: fields are the annotations of its class and those above; a field nobody gave has
+    its default."""
 
     def __init__(self, **given: Any) -> None:
         hints = _list_hints(type(self))

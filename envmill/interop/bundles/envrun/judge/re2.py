@@ -1,4 +1,5 @@
-"""Stand-in for RE2 on a bare interpreter: patterns that mean the same to the standard library, spelled so that they do; others are refused.
+"""Stand-in for RE2 on a bare interpreter: patterns that mean the same to the standard library,
+spelled so that they do; others are refused.
 
 RE2 pattern ──scan──► classes as RE2 means them, the end as the very end ──parse──► only what both engines know ──► compiled
 
@@ -64,7 +65,8 @@ class Pattern:
         return "".join((*parts, text[last:]))
 
     def _find_all(self, text: str) -> Iterator[Any]:
-        """As the real one goes on: behind a match, and one character further where it stood still."""
+        """As the real one goes on: behind a match, and one character further where it stood
+        still."""
         place = 0
         while place <= len(text) and (found := self._compiled.search(text, place)):
             yield found
@@ -136,7 +138,8 @@ def _escape(letter: str, inside: bool, folded: bool) -> str:
     if letter.lower() in _INSIDE and not inside:
         return f"[^{_INSIDE[letter.lower()]}]"
     if letter == "b" and not inside:
-        # Folded, the letters would also take the two signs that fold to one of them: at an edge they are none.
+        # Folded, the letters would also take the two signs that fold to one of them: at an edge
+        # they are none.
         return f"(?-i:{_EDGE})" if folded else _EDGE
     if letter in ("A", "z") and not inside:
         return rf"\{letter.upper()}"

@@ -11,7 +11,8 @@ TESTED = "0.3.285"
 
 if version("inspect-ai").split(".")[:2] != TESTED.split(".")[:2]:
     raise ImportError(
-        f"This adapter was tested with inspect-ai {TESTED}, and {version('inspect-ai')} is installed, which may differ: "
+        f"This adapter was tested with inspect-ai {TESTED}, and {version('inspect-ai')} is "
+        "installed, which may differ: "
         f"pip install inspect-ai=={TESTED}, or export the scenarios again with a newer EnvMill."
     )
 

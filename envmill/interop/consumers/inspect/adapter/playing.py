@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""A sample played: a session of its own behind the tools, and the scripted user where the sample is a conversation.
+"""A sample played: a session of its own behind the tools, and the scripted user where the sample is
+a conversation.
 
 begin ─► session, tools ─► play ─► model ─► tools ─► … ─► last words, or what the user answers ─► model ─► …      close
 """
@@ -63,7 +64,8 @@ def begin(folder: str = "") -> Solver:
 
 @solver
 def play() -> Solver:
-    """The model calls tools until it says something. In a conversation the user answers, until there is no more to say."""
+    """The model calls tools until it says something. In a conversation the user answers, until
+    there is no more to say."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         session = _RUNNING[state.uuid]
@@ -101,7 +103,8 @@ async def _answer(session: ScenarioSession, state: TaskState) -> str | None:
 
 
 def record(state: TaskState) -> MillStore:
-    """What happened so far, in the store: once, since inspect compares the whole store at each step. A log holds it already."""
+    """What happened so far, in the store: once, since inspect compares the whole store at each
+    step. A log holds it already."""
     told, session = state.store_as(MillStore), _RUNNING.get(state.uuid)
     if session is not None:
         told.moves, told.state_hash, told.ended = (

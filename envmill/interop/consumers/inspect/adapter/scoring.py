@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""The scorer. It makes a sample's moves again and judges them, so `inspect score` needs the log alone."""
+"""The scorer. It makes a sample's moves again and judges them, so `inspect score` needs the log
+alone."""
 
 from anyio import to_thread
 from inspect_ai.model import ChatMessageAssistant
@@ -13,7 +14,8 @@ from .worlds import find_set, try_twice
 
 @scorer(metrics=[mean(), stderr()])
 def passed(folder: str = "") -> Scorer:
-    """1 where the verifier passes the whole job, else 0 (or a part, where the row's rewards are partial). An outage is never a 0."""
+    """1 where the verifier passes the whole job, else 0 (or a part, where the row's rewards are
+    partial). An outage is never a 0."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001  inspect's interface
         told = record(state)
@@ -58,5 +60,6 @@ def _read_last_words(state: TaskState) -> str | None:
         None,
     )
     said = state.output.completion
-    # A solver that ends with a tool for the answer puts the answer there, and the last message has a call.
+    # A solver that ends with a tool for the answer puts the answer there, and the last message has
+    # a call.
     return None if last is None or (last.tool_calls and said == last.text) else said or last.text

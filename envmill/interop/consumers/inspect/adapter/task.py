@@ -21,7 +21,8 @@ def envmill(
     scenarios: str | list[str] = "",
     folder: str = "",
 ) -> Task:
-    """Scenarios of one split, or those that are named. A sample that breaks down is the sample's error, and the others go on."""
+    """Scenarios of one split, or those that are named. A sample that breaks down is the sample's
+    error, and the others go on."""
     return Task(
         dataset=MemoryDataset(load_samples(split, forms, scenarios, folder), name="envmill"),
         setup=begin(folder),

@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""The tools of a scenario as inspect's: every parameter described, replies whole and in the words of the factory."""
+"""The tools of a scenario as inspect's: every parameter described, replies whole and in the words
+of the factory."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -33,7 +34,8 @@ def make_tool(
 
 
 def describe(name: str, schema: Mapping[str, Any]) -> ToolParam:
-    """A parameter. What inspect's records cannot hold stands in the description as JSON Schema. inspect refuses one without description."""
+    """A parameter. What inspect's records cannot hold stands in the description as JSON Schema.
+    inspect refuses one without description."""
     bare = {key: value for key, value in schema.items() if key != "description"}
     told = str(schema.get("description") or f"The {name}.")
     try:

@@ -27,7 +27,8 @@ def find_set(folder: str) -> ScenarioSet:
 
 
 def try_twice(folder: str, act: Callable[[ScenarioSet], T]) -> T:
-    """What an act on a set gives. Where the jail is gone the set starts another, so the act is tried once more."""
+    """What an act on a set gives. Where the jail is gone the set starts another, so the act is
+    tried once more."""
     try:
         return act(find_set(folder))
     except JailError:

@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""The resources server: a session per cookie, a route per tool, and a verdict that the response alone can give again.
+"""The resources server: a session per cookie, a route per tool, and a verdict that the response
+alone can give again.
 
 seed_session(scenario) ──► session ◄── POST /TOOL … ──► verify(response): last words, verdict ──► reward, or a masked sample without one
 """
@@ -40,7 +41,10 @@ from .sessions.guard import LOOPBACK, Guard
 SETTING = "ENVMILL_NEMO_GYM_TOKEN"
 MOST = 64 * 1_048_576
 """Bytes of a request: verify is sent the whole response."""
-OUT_OF_ORDER = '{"error":{"code":"out_of_order","message":"The environment is out of order. Nothing you did caused it."},"ok":false}'
+OUT_OF_ORDER = (
+    '{"error":{"code":"out_of_order","message":"The environment is out of order. Nothing you did '
+    'caused it."},"ok":false}'
+)
 """What a model reads after an outage. The sample is masked."""
 
 
@@ -51,7 +55,8 @@ class GymConfig(BaseResourcesServerConfig):
     folder: str = ""
     """Folder with public/ and sealed/; the one inside this package when empty."""
     sessions: int = 1024
-    """Sessions kept open. The oldest is closed for another, and its sample is masked if it goes on."""
+    """Sessions kept open. The oldest is closed for another, and its sample is masked if it goes
+    on."""
 
 
 class MillSeedRequest(BaseSeedSessionRequest):
@@ -65,7 +70,8 @@ class MillVerifyRequest(BaseVerifyRequest):
 
 
 class MillVerifyResponse(BaseVerifyResponse):
-    """The request again, with the reward. Not why it failed: programs that improve prompts read such rows."""
+    """The request again, with the reward. Not why it failed: programs that improve prompts read
+    such rows."""
 
     scenario: str
     environment: str = ""

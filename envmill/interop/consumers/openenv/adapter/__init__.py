@@ -11,7 +11,8 @@ TESTED = "0.10.0"
 
 if version("openenv").split(".")[:2] != TESTED.split(".")[:2]:
     raise ImportError(
-        f"This adapter was tested with openenv {TESTED}, and {version('openenv')} is installed, which may differ: "
+        f"This adapter was tested with openenv {TESTED}, and {version('openenv')} is installed, "
+        "which may differ: "
         f"pip install openenv=={TESTED}, or export the scenarios again with a newer EnvMill."
     )
 

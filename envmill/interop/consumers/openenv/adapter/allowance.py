@@ -1,14 +1,18 @@
-"""What one client may take of the server: a share of its time. Who has used it up waits, and holds nobody else up."""
+"""What one client may take of the server: a share of its time. Who has used it up waits, and holds
+nobody else up."""
 
 import time
 from collections.abc import Callable
 
 SHARE = 1 / 32
-"""Of a second, that a session earns in each second. A rollout of a model needs less than a fiftieth."""
+"""Of a second, that a session earns in each second. A rollout of a model needs less than a
+fiftieth."""
 SAVED = 1.0
-"""Seconds that it may save, and that it begins with: forty steps of a scripted policy in turn take a tenth of it."""
+"""Seconds that it may save, and that it begins with: forty steps of a scripted policy in turn take
+a tenth of it."""
 RATE = 20_000_000
-"""Bytes of replies that count as a second: they are written, read and sent by everybody's process."""
+"""Bytes of replies that count as a second: they are written, read and sent by everybody's
+process."""
 
 
 class ClientAllowance:

@@ -55,7 +55,8 @@ async def render_metrics() -> PlainTextResponse:
 
 
 def raise_files() -> int:
-    """A soft limit of 1,024 open files is usual, and less than as many sessions need; how many may be open now."""
+    """A soft limit of 1,024 open files is usual, and less than as many sessions need; how many may
+    be open now."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 1 << 16 if hard == resource.RLIM_INFINITY else hard
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

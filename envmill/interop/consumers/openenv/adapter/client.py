@@ -10,7 +10,8 @@ from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
 
 
 class OpenEnvClient(EnvClient[OpenEnvAction, OpenEnvObservation, OpenEnvState]):
-    """`OpenEnvClient(base_url, headers={"Authorization": "Bearer TOKEN"}).sync()` where the server has a token."""
+    """`OpenEnvClient(base_url, headers={"Authorization": "Bearer TOKEN"}).sync()` where the server
+    has a token."""
 
     def _step_payload(self, action: OpenEnvAction) -> dict[str, Any]:
         return action.model_dump(exclude_defaults=True)

@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""The environment that OpenEnv serves: one instance per session. All of a process share its lanes, each a jail with a judge.
+"""The environment that OpenEnv serves: one instance per session. All of a process share its lanes,
+each a jail with a judge.
 
 message ──► allowance (who has used it up waits) ──► a thread of the session's lane ──► jail, judge ──► observation
 """
@@ -45,7 +46,8 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
 
     SUPPORTS_CONCURRENT_SESSIONS = True
     REQUIRES_SINGLE_THREAD_EXECUTOR = True
-    """OpenEnv would keep a thread for each session. What takes long runs in threads of the lanes."""
+    """OpenEnv would keep a thread for each session. What takes long runs in threads of the
+    lanes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +99,8 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         turn: int | None = None,
         **_: Any,
     ) -> OpenEnvObservation:
-        """Begin a scenario, by its id or by split and index; the first of an environment, or of all, where neither is named.
+        """Begin a scenario, by its id or by split and index; the first of an environment, or of
+        all, where neither is named.
 
         `branch` begins where another episode was after so many turns, or where it is now. Its turns are made again.
         """
@@ -151,7 +154,10 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
 
     def get_metadata(self) -> EnvironmentMetadata:
         rows = open_shared().rows
-        told = f"{len(rows)} scenarios in {len({row.environment for row in rows})} environments made by EnvMill."
+        told = (
+            f"{len(rows)} scenarios in {len({row.environment for row in rows})} environments "
+            "made by EnvMill."
+        )
         if problem := open_shared().recalls.describe()["problem"]:
             told += f" The recall feed cannot be read: {problem}."
         return EnvironmentMetadata(name="envmill", description=told, version="0.1.0")
@@ -243,7 +249,8 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         source = _EPISODES.get(branch)
         if source is None or source._session is None:
             raise SetError(
-                f"There is no episode {branch!r} to branch from. Its client must still be connected, and not have begun another."
+                f"There is no episode {branch!r} to branch from. Its client must still be "
+                "connected, and not have begun another."
             )
         known = len(source._session.turns)
         if turn is not None and not 0 <= turn <= known:

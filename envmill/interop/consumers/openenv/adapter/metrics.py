@@ -14,7 +14,8 @@ _QUANTILES = (0.5, 0.99)
 
 
 class Metrics:
-    """Counts and latencies. Latencies are the server's own: from a message to its answer, waiting included."""
+    """Counts and latencies. Latencies are the server's own: from a message to its answer, waiting
+    included."""
 
     def __init__(self) -> None:
         self.live = 0

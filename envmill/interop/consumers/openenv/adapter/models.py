@@ -27,7 +27,8 @@ class OpenEnvAction(Action):
 
 
 class OpenEnvObservation(Observation):
-    """What a policy is told. The reward comes with the last one; it is None where nothing was found out."""
+    """What a policy is told. The reward comes with the last one; it is None where nothing was found
+    out."""
 
     scenario: str = Field(default="", description="Id of the scenario.")
     messages: list[dict[str, Any]] = Field(

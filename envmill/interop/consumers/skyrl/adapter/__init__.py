@@ -15,7 +15,8 @@ except PackageNotFoundError:
     raise ImportError(f"This adapter needs SkyRL-gym: pip install skyrl-gym=={TESTED}.") from None
 if _found.split(".")[:2] != TESTED.split(".")[:2]:
     raise ImportError(
-        f"This adapter was tested with skyrl-gym {TESTED}, and {_found} is installed, which may differ: "
+        f"This adapter was tested with skyrl-gym {TESTED}, and {_found} is installed, which may "
+        "differ: "
         f"pip install skyrl-gym=={TESTED}, or export the scenarios again with a newer EnvMill."
     )
 

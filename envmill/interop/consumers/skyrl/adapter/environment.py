@@ -29,7 +29,8 @@ _OPENING = Lock()
 
 
 class SkyrlEnvironment(BaseTextEnv):
-    """A scenario, and the tools of its environment in the jail. Environments are independent; all of a process share one jail."""
+    """A scenario, and the tools of its environment in the jail. Environments are independent; all
+    of a process share one jail."""
 
     def __init__(self, env_config: Any = None, extras: dict[str, Any] | None = None) -> None:  # noqa: ARG002  SkyRL hands it over
         super().__init__()
@@ -56,7 +57,8 @@ class SkyrlEnvironment(BaseTextEnv):
         return prompt, {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Calls are made in order. A turn without any goes to the user, who answers in a conversation; otherwise it is the end."""
+        """Calls are made in order. A turn without any goes to the user, who answers in a
+        conversation; otherwise it is the end."""
         session = self._running()
         self.turns += 1
         self._said.append(read_turn(action))
@@ -76,7 +78,8 @@ class SkyrlEnvironment(BaseTextEnv):
             self._session = None
 
     def get_metrics(self) -> dict[str, Any]:
-        """Whether it was passed, and the number of calls; nothing of why not, which a policy could be fed with."""
+        """Whether it was passed, and the number of calls; nothing of why not, which a policy could
+        be fed with."""
         moves = self._session.moves if self._session else []
         told = {"calls": sum("name" in move for move in moves), "turns": self.turns}
         return told if self._passed is None else {"passed": float(self._passed), **told}

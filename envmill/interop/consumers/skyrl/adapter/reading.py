@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""Calls in the text of a model: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, as Hermes and Qwen write them."""
+"""Calls in the text of a model: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, as Hermes
+and Qwen write them."""
 
 import json
 import re
@@ -20,11 +21,13 @@ class ModelTurn:
     words: str
     """Text outside of calls, without its thoughts."""
     calls: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
-    """Name and arguments, in order; where a call cannot be read no name, and a text that is no arguments object."""
+    """Name and arguments, in order; where a call cannot be read no name, and a text that is no
+    arguments object."""
 
 
 def read_turn(text: str) -> ModelTurn:
-    """Thoughts go first: whatever stands before the last `</think>`, and after a `<think>` that never ends."""
+    """Thoughts go first: whatever stands before the last `</think>`, and after a `<think>` that
+    never ends."""
     spoken = text.rpartition(_THOUGHT)[2].partition("<think>")[0]
     return ModelTurn(
         _CALL.sub("", spoken).strip(), [_read_call(one) for one in _CALL.findall(spoken)]

@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""Environment classes for `environment_factory`: one per exported environment, its tools as documented methods."""
+"""Environment classes for `environment_factory`: one per exported environment, its tools as
+documented methods."""
 
 import atexit
 import json
@@ -23,12 +24,16 @@ from .sessions.rows import SEALED
 from .signatures import sign
 
 _LOG = logging.getLogger(__name__)
-_OUT_OF_ORDER = '{"error":{"code":"out_of_order","message":"The environment is out of order. Nothing you did caused it."},"ok":false}'
+_OUT_OF_ORDER = (
+    '{"error":{"code":"out_of_order","message":"The environment is out of order. Nothing you did '
+    'caused it."},"ok":false}'
+)
 _OPENING = Lock()
 
 
 class TrlEnvironment:
-    """One rollout at a time, and any number one after another. Instances are independent; all of a process share one jail and one judge."""
+    """One rollout at a time, and any number one after another. Instances are independent; all of a
+    process share one jail and one judge."""
 
     _environment = ""
 
@@ -39,17 +44,20 @@ class TrlEnvironment:
         self._outage = ""
 
     def reset(self, scenario: str = "", **row: Any) -> None:  # noqa: ARG002  TRL hands over the whole row
-        """Begin a scenario: the trainer calls this with the columns of a row. The prompt is in the row, so nothing is added to it."""
+        """Begin a scenario: the trainer calls this with the columns of a row. The prompt is in the
+        row, so nothing is added to it."""
         self._end()
         found = _open().find(scenario)
         if found.environment != self._environment:
             raise SetError(
-                f"Scenario {scenario} is of environment {found.environment}, not {self._environment}. Mend column `environment`."
+                f"Scenario {scenario} is of environment {found.environment}, not "
+                f"{self._environment}. Mend column `environment`."
             )
         self._session = _begin(scenario)
 
     def get_reward(self) -> float | None:
-        """1 where the scenario is solved, 0 where it is not, None where nothing was found out: TRL leaves such a rollout out."""
+        """1 where the scenario is solved, 0 where it is not, None where nothing was found out: TRL
+        leaves such a rollout out."""
         verdict = self._verdict = self._verdict or self._judge()
         return verdict.reward
 
@@ -116,7 +124,8 @@ def read_last_words(
 
 @cache
 def load_environments() -> dict[str, type[TrlEnvironment]]:
-    """Environment id → class, as `environment_factory` takes it. No program runs before the first `reset`."""
+    """Environment id → class, as `environment_factory` takes it. No program runs before the first
+    `reset`."""
     tools = {row.environment: row.tools for row in _open().rows}
     return {environment: make_environment(environment, told) for environment, told in tools.items()}
 

@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""Rows for TRL's trainers: prompts to roll out, trajectories to imitate, pairs to prefer. Columns with JSON of unequal shape stay whole."""
+"""Rows for TRL's trainers: prompts to roll out, trajectories to imitate, pairs to prefer. Columns
+with JSON of unequal shape stay whole."""
 
 import json
 import logging
@@ -14,7 +15,8 @@ _LOG = logging.getLogger(__name__)
 
 
 def load_rows(split: str = "train", folder: Path | str = Path(__file__).parent) -> Any:
-    """`train_dataset` for `GRPOTrainer`: `prompt`, `environment` (a key of `load_environments()`) and `scenario`."""
+    """`train_dataset` for `GRPOTrainer`: `prompt`, `environment` (a key of `load_environments()`)
+    and `scenario`."""
     from datasets import Dataset
 
     found = [row for row in read_rows(Path(folder)) if row.split == split]
@@ -30,7 +32,8 @@ def load_rows(split: str = "train", folder: Path | str = Path(__file__).parent) 
 def load_trajectories(folder: Path | str, split: str = "train") -> Any:
     """`train_dataset` for `SFTTrainer`, from what exporter `sft` writes: `messages` and `tools`.
 
-    TRL learns from all messages of the assistant or from none. Trajectories with one that nobody should learn from are left out.
+    TRL learns from all messages of the assistant or from none. Trajectories with one that nobody
+    should learn from are left out.
     """
     kept, left = list[Any](), 0
     for line in _read_lines(Path(folder), split):
@@ -53,7 +56,8 @@ def load_trajectories(folder: Path | str, split: str = "train") -> Any:
 
 
 def load_pairs(folder: Path | str, split: str = "train") -> Any:
-    """`train_dataset` for `DPOTrainer`, from what exporter `preferences` writes: `prompt`, `chosen`, `rejected` and `tools`."""
+    """`train_dataset` for `DPOTrainer`, from what exporter `preferences` writes: `prompt`,
+    `chosen`, `rejected` and `tools`."""
     parts = ("prompt", "chosen", "rejected")
     pairs = [
         {part: list(map(_render_message, line[part])) for part in parts}
@@ -64,7 +68,8 @@ def load_pairs(folder: Path | str, split: str = "train") -> Any:
 
 
 def _make(rows: list[dict[str, Any]], chats: tuple[str, ...]) -> Any:
-    """Arguments of unequal tools are declared as JSON: Arrow would give each of them the others' parameters, as nulls."""
+    """Arguments of unequal tools are declared as JSON: Arrow would give each of them the others'
+    parameters, as nulls."""
     from datasets import Dataset, Features, Json, List, Value
 
     columns = {name: List(Json()) for name in chats} | {"tools": Value("string")}

@@ -1,5 +1,6 @@
 # pyright: basic
-"""A tool as a Python method: transformers reads an interface from type hints and Google docstrings, and from nothing else."""
+"""A tool as a Python method: transformers reads an interface from type hints and Google docstrings,
+and from nothing else."""
 
 import inspect
 import json
@@ -25,7 +26,8 @@ _CHOICES = re.compile(r"\(choices:\s*(.*?)\)\s*$", re.IGNORECASE)
 
 
 def sign(tool: Schema, call: Callable[[Any, str, dict[str, Any]], str]) -> Callable[..., str]:
-    """A method for the tool. It takes whatever a model writes: the jail validates it, and refuses it in its own words."""
+    """A method for the tool. It takes whatever a model writes: the jail validates it, and refuses
+    it in its own words."""
     name, properties = tool["name"], tool["parameters"].get("properties", {})
     required = tool["parameters"].get("required", ())
 
@@ -46,7 +48,8 @@ def sign(tool: Schema, call: Callable[[Any, str, dict[str, Any]], str]) -> Calla
     ]
     method.__name__ = method.__qualname__ = name
     method.__doc__ = document(tool)
-    # No hint of what it returns: transformers would write it into the schema, and no model was ever shown that.
+    # No hint of what it returns: transformers would write it into the schema, and no model was ever
+    # shown that.
     method.__annotations__ = hints
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     method.__signature__ = inspect.Signature([itself, *asked])  # type: ignore[attr-defined]
@@ -107,7 +110,8 @@ def _describe(name: str, schema: Schema) -> str:
 
 
 def _is_hinted(schema: Any) -> bool:
-    """Whether the hint says all of it. That an object takes no other parameters is said nowhere, and refused in the jail."""
+    """Whether the hint says all of it. That an object takes no other parameters is said nowhere,
+    and refused in the jail."""
     if not isinstance(schema, Mapping):
         return True
     said = {"type", "description", "title", "default", "items", "anyOf", "additionalProperties"}

@@ -9,7 +9,8 @@ TESTED = "0.4.0"
 
 if version("verifiers").split(".")[:2] != TESTED.split(".")[:2]:
     raise ImportError(
-        f"This adapter was tested with verifiers {TESTED}, and {version('verifiers')} is installed, which may differ: "
+        f"This adapter was tested with verifiers {TESTED}, and {version('verifiers')} is "
+        "installed, which may differ: "
         f"pip install verifiers=={TESTED}, or export the scenarios again with a newer EnvMill."
     )
 

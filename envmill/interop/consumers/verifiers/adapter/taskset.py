@@ -1,4 +1,5 @@
-"""Rows of the set as tasks. A reward plays the recorded moves again and judges them, so it needs the trace alone.
+"""Rows of the set as tasks. A reward plays the recorded moves again and judges them, so it needs
+the trace alone.
 
 setup ─► state ─► tool server and scripted user append moves ─► finalize: moves are saved ─► reward: moves are made again ─► verdict
 """
@@ -86,7 +87,8 @@ class MillTask(vf.Task[MillData, MillState, MillTaskConfig]):
 
     @vf.reward
     async def passed(self, trace: vf.Trace) -> float:
-        """1 where the verifier passes the whole job, else 0. A verdict of `error` raises: an outage is no failure of the policy."""
+        """1 where the verifier passes the whole job, else 0. A verdict of `error` raises: an outage
+        is no failure of the policy."""
         verdict = await asyncio.to_thread(self.judge, trace.info[INFO])
         # Not why it failed: who improves prompts by reading traces would read what was expected.
         trace.info[INFO] |= {"outcome": verdict.outcome, "end": verdict.state_hash}
@@ -130,7 +132,8 @@ class MillTaskset(vf.Taskset[MillTask, MillConfig]):
                 f"{sum(row.split == split for row in found.rows)} {split}" for split in SPLITS
             )
             raise SetError(
-                f"No row of split {self.config.split} and form {' or '.join(self.config.forms)} is there. Rows by split: {counts}."
+                f"No row of split {self.config.split} and form {' or '.join(self.config.forms)} "
+                f"is there. Rows by split: {counts}."
             )
         for row in rows:
             rules = [message["content"] for message in row.prompt if message["role"] == "system"]

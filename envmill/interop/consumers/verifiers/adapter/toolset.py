@@ -1,6 +1,7 @@
 """The tools of all scenarios: one server of a worker, with a session for each rollout, in one jail.
 
-A rollout's state holds the moves that were made. A session that this server does not know, or that lags behind, makes them again.
+A rollout's state holds the moves that were made. A session that this server does not know, or that
+lags behind, makes them again.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -52,7 +53,8 @@ class MillToolset(vf.Toolset[MillToolsetConfig, MillState]):
         self._turn = asyncio.Lock()
 
     def register(self, mcp: MCPServer) -> None:
-        """The server asks these two for every request, so each rollout sees the interface of its own scenario."""
+        """The server asks these two for every request, so each rollout sees the interface of its
+        own scenario."""
         server: Any = mcp
         call = self._with_state(self._call)
 

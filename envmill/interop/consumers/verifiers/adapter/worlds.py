@@ -1,4 +1,5 @@
-"""The set of scenarios of a process, opened once; and a session that is brought to where recorded moves lead."""
+"""The set of scenarios of a process, opened once; and a session that is brought to where recorded
+moves lead."""
 
 # pyright: basic, reportMissingImports=false
 

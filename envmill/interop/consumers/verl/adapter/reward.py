@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""verl's custom reward function: a rollout's calls are made again in a session of this process, and judged."""
+"""verl's custom reward function: a rollout's calls are made again in a session of this process, and
+judged."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +16,8 @@ def compute_score(
     extra_info: Mapping[str, Any] | None = None,
     **more: Any,  # noqa: ARG001
 ) -> dict[str, Any]:
-    """1 where the scenario is solved, else 0. Outages are raised, since verl has no reward for them."""
+    """1 where the scenario is solved, else 0. Outages are raised, since verl has no reward for
+    them."""
     told = _read_trail(extra_info or {})
     scenario = told["scenario"] if told else ground_truth
     if told and told["outage"]:
@@ -35,7 +37,8 @@ def compute_score(
 
 
 def cut_marks(words: str, solution_str: str) -> str:
-    """The last words without their special tokens: verl leaves these in messages, and takes them out of what it hands to rewards."""
+    """The last words without their special tokens: verl leaves these in messages, and takes them
+    out of what it hands to rewards."""
     spoken = solution_str.rstrip()
     return next(
         (words[:end] for end in range(len(words), 0, -1) if spoken.endswith(words[:end].rstrip())),
@@ -44,7 +47,8 @@ def cut_marks(words: str, solution_str: str) -> str:
 
 
 def strip_thoughts(text: str) -> str:
-    """What stands before the last `</think>`, and after a `<think>` that never ends, is told to nobody."""
+    """What stands before the last `</think>`, and after a `<think>` that never ends, is told to
+    nobody."""
     return text.rpartition("</think>")[2].partition("<think>")[0].strip()
 
 

@@ -1,5 +1,6 @@
 # pyright: basic, reportMissingImports=false
-"""The tools of all environments, by the names that `tools.yaml` gives them: `class_name: envmill_verl.tools.MillTool`."""
+"""The tools of all environments, by the names that `tools.yaml` gives them: `class_name:
+envmill_verl.tools.MillTool`."""
 
 import weakref
 from typing import Any
@@ -39,9 +40,11 @@ class WholeTool(OpenAIFunctionToolSchema):
 
 
 class MillTool(BaseTool):
-    """A tool of one environment, or of several that have the same. Its calls go to the session of the rollout that makes them.
+    """A tool of one environment, or of several that have the same. Its calls go to the session of
+    the rollout that makes them.
 
-    verl makes and releases an instance for each call, so instances hold nothing, and `calc_reward` is never asked: the reward is
+    verl makes and releases an instance for each call, so instances hold nothing, and `calc_reward`
+    is never asked: the reward is
     `envmill_verl.reward.compute_score`.
     """
 

@@ -14,7 +14,8 @@ _OPENING = Lock()
 
 
 class Trail:
-    """A rollout's session. To other processes it goes as a plain dictionary: scenario, moves, hash of the state, last words."""
+    """A rollout's session. To other processes it goes as a plain dictionary: scenario, moves, hash
+    of the state, last words."""
 
     def __init__(self, scenario: str, messages: list[dict[str, Any]]) -> None:
         self.scenario, self._messages = scenario, messages
@@ -50,7 +51,8 @@ class Trail:
         return dict, (self.describe(),)
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Where the jail breaks down, the moves are made again in another one: programs give the same replies to the same calls."""
+        """Where the jail breaks down, the moves are made again in another one: programs give the
+        same replies to the same calls."""
         try:
             return self._session.call(name, arguments)
         except JailError:
