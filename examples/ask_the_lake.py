@@ -16,11 +16,13 @@ RATES = """select run, policy, count(*) as attempts, avg((outcome = 'pass')::int
 def main() -> None:
     for row in envmill.query(YIELD):
         print(
-            f"{row['run']}: {row['kept']} of {row['items']} {row['lap']} that reached the filter were kept"
+            f"{row['run']}: {row['kept']} of {row['items']} {row['lap']} that reached the filter "
+            "were kept"
         )
     for row in envmill.query(RATES):
         print(
-            f"{row['run']}: {row['policy']} passed {row['passed']:.0%} of {row['attempts']} attempts"
+            f"{row['run']}: {row['policy']} passed {row['passed']:.0%} of {row['attempts']} "
+            "attempts"
         )
 
 

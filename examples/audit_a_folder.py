@@ -19,7 +19,8 @@ def main() -> int:
     print(f"{len(entries)} answers of gates, {len(objections)} objections")
     for entry in objections:
         print(
-            f"{entry.finding.gate} {entry.name}: {entry.finding.outcome} {entry.finding.reason}: {entry.finding.detail}"
+            f"{entry.finding.gate} {entry.name}: {entry.finding.outcome} {entry.finding.reason}: "
+            f"{entry.finding.detail}"
         )
     return int(any(entry.finding.outcome == "dropped" for entry in objections))
 

@@ -45,7 +45,8 @@ def main() -> None:
                 environment.play(scenario, "reference"),
             )
             print(
-                f"{scenario.number:03d} own policy {own.outcome} after {own.steps} calls; reference {script.outcome}"
+                f"{scenario.number:03d} own policy {own.outcome} after {own.steps} calls; "
+                f"reference {script.outcome}"
             )
 
 

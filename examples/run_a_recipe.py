@@ -16,7 +16,8 @@ def main() -> None:
     author = sys.argv[1] if len(sys.argv) > 1 else offline.answer
     summary = envmill.run_recipe("envscaler", author, environments=2, scenarios=2, seed=1)
     print(
-        f"run {summary.run}: {len(summary.environments)} environments and {len(summary.scenarios)} scenarios kept"
+        f"run {summary.run}: {len(summary.environments)} environments and "
+        f"{len(summary.scenarios)} scenarios kept"
     )
     for (gate, reason), items in summary.drops.items():
         print(f"  dropped by {gate}: {reason} ({items})")

@@ -64,7 +64,8 @@ class RunArtifacts:
     async def showing(
         self, step: PipelineStep, failures: Sequence[BaseException]
     ) -> AsyncGenerator[None]:
-        """The run's tables as of this step, made beside what goes on in the block; there when it is left, however it is left."""
+        """The run's tables as of this step, made beside what goes on in the block; there when it is
+        left, however it is left."""
         bar, tables = self._bar, asyncio.create_task(self._end(step, failures))
         try:
             yield

@@ -90,7 +90,8 @@ __all__ = ["answer", "plant", "planted", "twin"]
 def answer(
     prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
 ) -> str:
-    """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same arguments, same bytes.
+    """The reply text of a prompt: JSON of its reply record, unless a mistake is planted. Same
+    arguments, same bytes.
 
     `talk` is the conversation after the prompt: earlier replies and what was complained about them, in turn.
     """
@@ -104,7 +105,8 @@ def answer(
 def planted(
     prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
 ) -> str:
-    """Name of the mistake that `answer` plants for the same arguments; empty when the reply is clean."""
+    """Name of the mistake that `answer` plants for the same arguments; empty when the reply is
+    clean."""
     if apart := _MACHINES.get(prompt):
         return apart.planted(prompt, inputs, seed, sample, mistakes, talk)
     fault = _find_fault(
@@ -134,7 +136,8 @@ def _open_case(
 ) -> FaultCase[Any]:
     if prompt not in WRITERS:
         raise SettingsError(
-            f"The offline author knows no prompt {prompt!r}: use one of {', '.join(sorted(WRITERS))}.",
+            f"The offline author knows no prompt {prompt!r}: use one of "
+            f"{', '.join(sorted(WRITERS))}.",
             prompt=prompt,
         )
     brief = _find_brief(prompt, inputs)
@@ -197,7 +200,8 @@ def _lean(prompt: str, seed: int) -> float:
 def _repair(
     prompt: str, case: FaultCase[Any], inputs: Json, sample: int, talk: Sequence[str]
 ) -> PlantedFault | None:
-    """What is wrong with a repaired reply: nothing, what was wrong before, or something else. A clean one is not made worse."""
+    """What is wrong with a repaired reply: nothing, what was wrong before, or something else. A
+    clean one is not made worse."""
     clean, before = _open_case(prompt, inputs, case.seed, sample, talk[:-2]), talk[-2]
     if before == render_reply(clean.reply):
         return None
@@ -284,7 +288,8 @@ def _answer_walk(inputs: Json, domain: Domain, seed: int, sample: int) -> Contra
             return _answer_scenario(told, replace(domain, walk=walk), seed, sample)
         found = _find_following(told, asked.sampled, domain, seed, sample)
     except SettingsError as error:
-        # Nobody wrote these domains with scenarios in mind: where one allows none, the draft goes as any does that achieves nothing.
+        # Nobody wrote these domains with scenarios in mind: where one allows none, the draft goes
+        # as any does that achieves nothing.
         return ScenarioReply(
             initial_state={name: {} for name in domain.collections}, request=str(error), oracle=[]
         )
@@ -333,7 +338,8 @@ def _answer_dag(inputs: Json, domain: Domain, seed: int, sample: int) -> Contrac
 def _ask_in_turn(
     told: Json, asked: TopologyInput, domain: Domain, seed: int, sample: int
 ) -> Contract:
-    """Several requests, each for some of the wishes. A sampled chain leads where it can, and is given up where it would bind."""
+    """Several requests, each for some of the wishes. A sampled chain leads where it can, and is
+    given up where it would bind."""
     led = domain
     if asked.binding and asked.sampled is not None:
         found = lead_along(domain, asked.sampled)
@@ -366,7 +372,8 @@ def _ask_in_turn(
 def _follow_chain(
     told: Json, sampled: Chain, domain: Domain, seed: int, sample: int, tools: Sequence[Json] = ()
 ) -> Contract:
-    """A chain of its own that contains the sampled one, and is of one piece where tools are given."""
+    """A chain of its own that contains the sampled one, and is of one piece where tools are
+    given."""
     found = _find_following(told, sampled, domain, seed, sample, tools)
     if isinstance(found, ScenarioReply):
         return write_chain(found, domain)

@@ -39,7 +39,8 @@ def list_cases(brief: Brief, domain: Domain, tool: str, seed: int) -> list[Match
             world.apply(domain.operations[call.name], call.arguments)
         in_company = not trial.code and all(one.expect == "rejection" for one in found)
         held, name = world.state if in_company else _match(world, trial), render_trial(trial)
-        # It goes on counting: a row that the call makes must not take the id of one that was made before.
+        # It goes on counting: a row that the call makes must not take the id of one that was made
+        # before.
         after = (
             {}
             if trial.code

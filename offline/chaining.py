@@ -146,7 +146,8 @@ class ChainWriter:
     def choose(
         self, step: str, path: str, items: list[dict[str, Any]], column: str, value: Any
     ) -> Source | None:
-        """By the first other column that holds its value once. Where none does, by one whose first row it is, which is a guess: another
+        """By the first other column that holds its value once. Where none does, by one whose first
+        row it is, which is a guess: another
         program may list rows in another order."""
         wanted = next(item for item in items if item[column] == value)
         others = [name for name in wanted if name != column and not name.endswith("id")]

@@ -85,7 +85,8 @@ def _slip(value: str, dice: random.Random) -> str:
 def stamp(
     base: DomainWorld, names: dict[str, str], dice: random.Random | None, taken: set[str]
 ) -> State:
-    """A population once more: other ids where there are dice, and unique values under the names given."""
+    """A population once more: other ids where there are dice, and unique values under the names
+    given."""
     collections = base.domain.collections
     ids = {row_id: _renew(row_id, dice, taken) for rows in base.state.values() for row_id in rows}
     return {

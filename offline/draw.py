@@ -21,7 +21,8 @@ NOWHERE = "nothing_ffffffff"
 def sample_arguments(
     operation: Operation, world: DomainWorld, known: State, dice: random.Random, wild: float = 0.0
 ) -> Arguments:
-    """One value per parameter; `known` holds the rows whose ids may be used, `wild` is the share of values that should be refused."""
+    """One value per parameter; `known` holds the rows whose ids may be used, `wild` is the share of
+    values that should be refused."""
     return {
         each.name: _sample(each, world.domain, known, dice, dice.random() < wild)
         for each in operation.takes

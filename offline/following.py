@@ -57,7 +57,8 @@ def follow(reply: ScenarioReply, sampled: Chain, domain: Domain) -> ScenarioRepl
         if found is None:
             return Infeasible(
                 node=step.id,
-                reason=f"Nothing that a person would ask for here takes a call of {step.tool} at this point.",
+                reason=f"Nothing that a person would ask for here takes a call of {step.tool} at "
+                "this point.",
             )
         places[step.id], after = found, found + 1
     search = _Search(reply, sampled, domain, steps, places)
@@ -80,7 +81,8 @@ def lead_along(domain: Domain, sampled: Chain) -> Domain | Infeasible:
     ]:
         return Infeasible(
             node=beyond[0].id,
-            reason="People ask for one thing after the other here, and for nothing that is worked out.",
+            reason="People ask for one thing after the other here, and for nothing that is worked "
+            "out.",
         )
     tools, flows, led = {step.id: step.tool for step in steps}, list_flows(sampled), list[LedWish]()
     for step in steps:

@@ -47,7 +47,8 @@ def write_graph(
     seed: int,
     sample: int,
 ) -> DagReply:
-    """What `write` answers to the same inputs, as a graph in which every node is needed: the first of a few samples that is one.
+    """What `write` answers to the same inputs, as a graph in which every node is needed: the first
+    of a few samples that is one.
 
     Where none is, a chain that binds is given back."""
     asked, first = DagInput.model_validate(inputs), None

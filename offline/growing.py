@@ -38,7 +38,8 @@ def answer_grow(inputs: Json, domain: Domain, seed: int, _sample: int) -> Contra
 def _list_patches(
     asked: GrowInput, domain: Domain, tool: str, seed: int, state: State
 ) -> Iterator[ToolPatch]:
-    """Of tests on which the tool succeeds those with the fewest records first; none that says another thing of a record that is there."""
+    """Of tests on which the tool succeeds those with the fewest records first; none that says
+    another thing of a record that is there."""
     tests = [one for one in list_cases(asked.brief, domain, tool, seed) if one.expect == "success"]
     for test in sorted(tests, key=_count_rows):
         same = all(

@@ -87,7 +87,8 @@ def write_lookup(name: str, collection: Collection, domain: Domain) -> Operation
 
 
 def _refuse_keywords(domain: Domain) -> None:
-    """A formula reads attributes as `row.name`, which Python does not parse when the name is a word of its own."""
+    """A formula reads attributes as `row.name`, which Python does not parse when the name is a word
+    of its own."""
     bad = [
         f"{name}.{each}"
         for name, collection in domain.collections.items()

@@ -26,7 +26,8 @@ Plan = Callable[[list[WantedChange], DomainWorld], list[Call]]
 def gather_wishes(
     domain: Domain, key: str, sample: Sample, plan: Plan
 ) -> tuple[DomainWorld, list[WantedChange], list[Call]]:
-    """A world, wishes that can be carried out there one after the other, and the calls that do it: as many as the domain's `calls`."""
+    """A world, wishes that can be carried out there one after the other, and the calls that do it:
+    as many as the domain's `calls`."""
     whole, wishes = None, list[WantedChange]()
     marks, taken = list_marks(make_dice("long", domain.theme, key), 0), set[str]()
     calls: list[Call] = []
@@ -45,7 +46,8 @@ def gather_wishes(
                 wishes, calls, domain.calls, lambda fewer, whole=whole: plan(fewer, whole)
             )
     raise SettingsError(
-        f"Domain {domain.theme}: its operations give {len(calls)} calls at most where {domain.calls} are wanted."
+        f"Domain {domain.theme}: its operations give {len(calls)} calls at most where "
+        f"{domain.calls} are wanted."
     )
 
 

@@ -56,7 +56,8 @@ def pick_matters(domain: Domain) -> list[Matter]:
     )
     if len(fitting) < CHOSEN:
         raise SettingsError(
-            f"{PATH} has {len(fitting)} matters for {domain.theme}: name it under `fits` of {CHOSEN} at least."
+            f"{PATH} has {len(fitting)} matters for {domain.theme}: name it under `fits` of "
+            f"{CHOSEN} at least."
         )
     return [
         known[each]

@@ -141,7 +141,8 @@ def _find_people(domain: Domain) -> str:
 def _tie(
     domain: Domain, theme: str, people: str, contacts: str, tools: int, dice: random.Random
 ) -> Domain:
-    """Everybody in one department has a contact person in an earlier one: rows are made after those they refer to."""
+    """Everybody in one department has a contact person in an earlier one: rows are made after those
+    they refer to."""
     collection = domain.collections[people]
     attributes = collection.attributes | {"contact_id": Attribute(ref=contacts)}
     limit, most = f"{theme}_max_contacts", dice.choice(MOST_CONTACTS)

@@ -38,7 +38,8 @@ _IMPOSSIBLE = "No state that I tried allows every change of this errand."
 def write_errands(
     write: Write, inputs: Json, domain: Domain, seed: int, sample: int, apart: int
 ) -> ErrandsReply:
-    """A line for each place. The samples of one variant are as one: a plan that was asked for again foretells the same scenarios."""
+    """A line for each place. The samples of one variant are as one: a plan that was asked for again
+    foretells the same scenarios."""
     asked = ErrandsInput.model_validate(inputs)
     effects = {tool.name: tool.effect for tool in asked.tools}
     return ErrandsReply(
@@ -65,7 +66,8 @@ def _write_line(
     try:
         reply = write(told.model_dump(mode="json"), domain, seed, sample)
     except SettingsError as error:
-        # Domains of documents may allow no scenario: the line says so, and what is written there achieves nothing either.
+        # Domains of documents may allow no scenario: the line says so, and what is written there
+        # achieves nothing either.
         return ErrandLine(
             number=place.number,
             who="somebody",
@@ -92,7 +94,8 @@ def _write_line(
 def write_harder(
     write: Write, inputs: Json, domain: Domain, seed: int, sample: int, apart: int
 ) -> HarderReply:
-    """A line for each place: of the scenarios that it would write, the first that takes a tool which the easy one does not take."""
+    """A line for each place: of the scenarios that it would write, the first that takes a tool
+    which the easy one does not take."""
     asked = HarderInput.model_validate(inputs)
     plain = ErrandsInput.model_validate(asked.model_dump() | {"places": []})
     effects = {tool.name: tool.effect for tool in asked.tools}

@@ -67,7 +67,8 @@ def live_through(world: DomainWorld, department: Department, key: str) -> Domain
         if not short:
             return grown
     raise SettingsError(
-        f"Domain {world.domain.theme}: {', '.join(short)} stay short of rows. Give them `rows` or an easier operation."
+        f"Domain {world.domain.theme}: {', '.join(short)} stay short of rows. Give them `rows` or "
+        "an easier operation."
     )
 
 
@@ -129,7 +130,8 @@ def _add_row(world: DomainWorld, name: str, collection: Collection, dice: random
             rows[row["id"]] = row
             return
     raise SettingsError(
-        f"Domain {world.domain.theme}: {name} has too few distinct values for {collection.rows[1]} rows. Add some."
+        f"Domain {world.domain.theme}: {name} has too few distinct values for "
+        f"{collection.rows[1]} rows. Add some."
     )
 
 
@@ -160,5 +162,6 @@ def _sample_value(
     if source.day:
         return (TODAY + timedelta(days=dice.randint(*source.day))).isoformat()
     raise SettingsError(
-        f"Domain {world.domain.theme}: {collection}.{name} has no source, so give {collection} no first rows."
+        f"Domain {world.domain.theme}: {collection}.{name} has no source, so give {collection} no "
+        "first rows."
     )

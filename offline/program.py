@@ -121,7 +121,10 @@ def _write_guard(parameter: OperationParameter, domain: Domain) -> Lines:
         says = f'f"{name} must be from {" to ".join(shown)}, not {{{name}}}."'
         return _refuse(f"not {low} <= {name} <= {high}", f"{name}_out_of_range", says)
     if parameter.day:
-        refusal = f'    raise Rejection("{name}_no_date", f"{name} must be a date such as 2026-03-14, not {{{name}!r}}.") from None'
+        refusal = (
+            f'    raise Rejection("{name}_no_date", f"{name} must be a date such as 2026-03-14, '
+            f'not {{{name}!r}}.") from None'
+        )
         return [
             "try:",
             f"    {name} = date.fromisoformat({name}).isoformat()",

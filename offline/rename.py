@@ -138,6 +138,7 @@ def _rename_text(
     renamed = ast.fix_missing_locations(
         _Renamer(Renaming(dict(collections), {}, dict(limits))).visit(ast.parse(text))
     )
-    # One line, as the data writes it: the block under a `for` or `if` comes back on lines of its own.
+    # One line, as the data writes it: the block under a `for` or `if` comes back on lines of its
+    # own.
     head, *block = ast.unparse(renamed).split("\n")
     return f"{head} {'; '.join(line.strip() for line in block)}" if block else head

@@ -32,7 +32,8 @@ class RequestShare:
 def share_wishes(
     reply: ScenarioReply, path: Sequence[Call], domain: Domain, many: int
 ) -> list[RequestShare]:
-    """So many requests, none of which takes too many calls; none where the path allows none. `path` is the reply's, look-ups added."""
+    """So many requests, none of which takes too many calls; none where the path allows none. `path`
+    is the reply's, look-ups added."""
     wishes = [
         WantedChange(domain.operations[call.name], call.arguments)
         for call in reply.oracle

@@ -40,9 +40,6 @@ _SPELLED = re.compile(
     r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|"
     r"December) \d{4}"
 )
-_SPELLED = re.compile(
-    r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|December) \d{4}"
-)
 _WEEK = 7
 _ONES = (
     *(
@@ -125,7 +122,8 @@ def answer_reword(inputs: Json, domain: Domain, seed: int, sample: int) -> Contr
 
 
 def _names_new_row(wish: WantedChange, state: State) -> bool:
-    """Whether it is about a row that is not there at the start: by reference, or by the id that it got when the path was played."""
+    """Whether it is about a row that is not there at the start: by reference, or by the id that it
+    got when the path was played."""
     rows = [
         (each.row, wish.arguments[each.name])
         for each in wish.operation.takes

@@ -57,7 +57,8 @@ operations for it."""
 def write_scenario(
     domain: Domain, key: str, number: int = 0, *, results: bool = False
 ) -> ScenarioReply:
-    """The scenario of this key; other keys give other ones. The number says how hard it is, not which one. Where results may be used,
+    """The scenario of this key; other keys give other ones. The number says how hard it is, not
+    which one. Where results may be used,
     some scenarios go on with a record that they make."""
     if domain.calls > LONGEST_OF_ONE:
         return _write_long(domain, key, number)
@@ -85,7 +86,8 @@ def write_scenario(
                 continue
             return _write_reply(wishes, oracle, whole.state, start, dice)
     raise SettingsError(
-        f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more rows."
+        f"Domain {domain.theme}: no scenario for {key}. Give its operations weaker rules or more "
+        "rows."
     )
 
 
@@ -145,7 +147,8 @@ def write_linked(domain: Domain, key: str) -> ScenarioReply | None:
 def _sample_makings(
     start: DomainWorld, dice: random.Random
 ) -> Iterator[tuple[WantedChange, tuple[str, str], DomainWorld]]:
-    """Wishes that make one record and answer with it: the wish, collection and id of the record, and the start with the record as made."""
+    """Wishes that make one record and answer with it: the wish, collection and id of the record,
+    and the start with the record as made."""
     makers = [
         each
         for each in start.domain.changes
@@ -191,7 +194,8 @@ def _sample_use(
 def _refer(
     calls: list[Call], made: tuple[str, str], told: DomainWorld, start: DomainWorld
 ) -> list[Call]:
-    """The calls without the lookup of the record that is made, and with a reference wherever they name it."""
+    """The calls without the lookup of the record that is made, and with a reference wherever they
+    name it."""
     collection, row_id = made
     needless = _plan_lookup(collection, told.state[collection][row_id], told.domain)
     world, kept, replies = start.copy(), list[Call](), list[Json]()
@@ -260,7 +264,8 @@ def plan_more(
 def sample_more(
     wishes: list[WantedChange], start: DomainWorld, dice: random.Random
 ) -> WantedChange | None:
-    """One wish more that goes with the others and leaves a mark, by an operation that none of them used; none where luck found none."""
+    """One wish more that goes with the others and leaves a mark, by an operation that none of them
+    used; none where luck found none."""
     world = start.copy()
     for wish in wishes:
         world.apply(wish.operation, wish.arguments)
@@ -316,7 +321,8 @@ def _shorten(walk: tuple[str, ...], fewer: int) -> tuple[str, ...]:
 def _sample_wishes(
     start: DomainWorld, count: int, dice: random.Random, walk: tuple[str, ...]
 ) -> list[WantedChange]:
-    """Wishes that can be carried out in turn, more where so few could be met by chance; none when too few turned up."""
+    """Wishes that can be carried out in turn, more where so few could be met by chance; none when
+    too few turned up."""
     world, wishes = start.copy(), list[WantedChange]()
     sayable = [each for each in world.domain.changes if each.asks and each.tells]
     weights, led = (
@@ -383,7 +389,8 @@ def _sample_led(start: DomainWorld, count: int, dice: random.Random) -> list[Wan
 def _restrict(
     operation: Operation, led: LedWish, state: State, replies: Mapping[str, Any]
 ) -> State | None:
-    """The rows that an operation may name, where its values come from an earlier reply; None where nothing ties it."""
+    """The rows that an operation may name, where its values come from an earlier reply; None where
+    nothing ties it."""
     known = dict(state)
     rows = {each.name: each.row for each in operation.takes if each.row}
     for argument, giver, path in led.ties:
@@ -432,7 +439,8 @@ def is_clear(
     start: DomainWorld,
     called: Collection[str] = (),
 ) -> bool:
-    """Whether every row it names is the only one called so, and is not described by something an earlier wish changes. `called`: rows that
+    """Whether every row it names is the only one called so, and is not described by something an
+    earlier wish changes. `called`: rows that
     have another name here."""
     taken = {value for each in earlier for value in each.arguments.values()}
     for parameter in wish.operation.takes:

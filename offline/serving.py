@@ -58,7 +58,8 @@ class _Shape:
 def compose_servers(
     theme: str, many: int, settle: Mapping[str, Domain], dice: random.Random
 ) -> Domain:
-    """So many servers, the first of which keeps records of its people. `settle`: theme → its domain with everything drawn."""
+    """So many servers, the first of which keeps records of its people. `settle`: theme → its domain
+    with everything drawn."""
     fit = {name: shape for name, domain in settle.items() if (shape := _find_shape(domain))}
     givers = [name for name, shape in fit.items() if shape.records]
     others = [name for name in fit if name != theme]

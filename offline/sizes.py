@@ -59,7 +59,8 @@ Offer = Callable[[str], tuple[CombinedDomains, ...]]
 def pick_parts(
     theme: str, tools: int | None, collections: int | None, dice: random.Random
 ) -> tuple[Picked, ...]:
-    """The theme, and as many others as it takes; the dice choose among what fits. Domains lose collections only where it must be."""
+    """The theme, and as many others as it takes; the dice choose among what fits. Domains lose
+    collections only where it must be."""
     fit = _find_fit(theme, tools, collections, dice, _list_bundles)
     if fit is None and collections:
         fit = _find_fit(theme, tools, collections, dice, _list_lesser_bundles)

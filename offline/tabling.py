@@ -151,7 +151,8 @@ def answer_errors(inputs: Json, _domain: Domain, _seed: int, _sample: int) -> Co
     told = [text for version in asked.versions for text in version]
     named = [tool.name for tool in asked.tools if any(tool.name in text for text in told)]
     return ErrorsReply(
-        summary=f"{len(told)} complaints about {len(asked.versions)} versions; they name {', '.join(named) or 'no tool'}."
+        summary=f"{len(told)} complaints about {len(asked.versions)} versions; they name "
+        f"{', '.join(named) or 'no tool'}."
     )
 
 

@@ -181,7 +181,8 @@ def _judge(operation: Operation, arguments: Arguments, situation: Situation) -> 
 def _insist(
     operation: Operation, start: Situation, known: State, dice: random.Random
 ) -> Iterator[RuleTrial]:
-    """Rejections met by doing the same to the same row over and over: limits and capacities show only then."""
+    """Rejections met by doing the same to the same row over and over: limits and capacities show
+    only then."""
     for parameter in [each for each in operation.takes if each.row] * INSISTENCES:
         fixed = {parameter.name: dice.choice(list(known[parameter.row]))}
         situation = Situation(start.world.copy(), start.setup)
@@ -206,7 +207,8 @@ def _strive(
     known: State,
     dice: random.Random,
 ) -> list[RuleTrial]:
-    """A success at the end of a longer road: what lies deep in a life cycle is seldom met by three changes."""
+    """A success at the end of a longer road: what lies deep in a life cycle is seldom met by three
+    changes."""
     for _ in range(ROADS):
         situation = Situation(start.world.copy(), start.setup)
         for _ in range(ROAD if changes else 0):
@@ -267,7 +269,8 @@ def foretell(world: DomainWorld, call: Call, *, whole: bool = False) -> dict[str
 def _foretell_rows(
     before: State, after: State, found: dict[str, dict[str, Json]]
 ) -> dict[str, dict[str, Json]]:
-    """What is foretold of the rows that are there, with the rows that are made, and those that are gone."""
+    """What is foretold of the rows that are there, with the rows that are made, and those that are
+    gone."""
     told = dict(found)
     for collection in sorted({*before, *after}):
         old, new = before.get(collection, {}), after.get(collection, {})

@@ -25,7 +25,10 @@ def find_truth(scenario: Scenario, environment: Environment, seed: int) -> Truth
         or scenario.verifier.procedure
         or scenario.verifier.harm
     ):
-        return "the model of the domain says which states are right, not what must be said or done on the way"
+        return (
+            "the model of the domain says which states are right, not what must be said or done "
+            "on the way"
+        )
     if environment.brief.outline is None and environment.brief.theme not in dict(read_themes()):
         return f"no model of the domain {environment.brief.theme} is known"
     domain = compose_domain(environment.brief, seed)

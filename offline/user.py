@@ -102,8 +102,10 @@ def introduce_user(reply: ScenarioReply) -> ScenarioReply:
 def _choose_hidden(
     wishes: list[WantedChange], domain: Domain, state: State, dice: random.Random
 ) -> frozenset[str]:
-    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort alone. Of a sort at most one, and none
-    that is named elsewhere: "put the bees of a hive into a hive" is said by nobody, and could not be asked about.
+    """Names of facts that stay untold at first: rows and dates, of which a phrase can say the sort
+    alone. Of a sort at most one, and none
+    that is named elsewhere: "put the bees of a hive into a hive" is said by nobody, and could not
+    be asked about.
     """
     able = _find_able(wishes, domain, state)
     names = [*able]

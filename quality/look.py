@@ -95,7 +95,8 @@ def _count(
 def _fetch(
     connection: DuckDBPyConnection, found: TablePromises, source: str, promise: RowPromise
 ) -> list[BrokenPromise]:
-    """The rows that break it, whole. Of a row made again only what readers see is judged: counting is quicker and counts them all."""
+    """The rows that break it, whole. Of a row made again only what readers see is judged: counting
+    is quicker and counts them all."""
     made_of, step = ("id", f"'{promise.step}'") if promise.step else (found.maker, "step")
     rows = connection.execute(
         f"""select id, {made_of}, {step}, {promise.seen}, to_json(seen)::varchar from (

@@ -48,7 +48,8 @@ class Report:
         shown = [one for one in self.findings if one.rows or one.broken or one.aside]
         head = "| table | rows | promises | broken | set aside |\n|---|---:|---:|---|---|"
         lines = [
-            f"| {one.table} | {one.rows} | {len(one.promises)} | {_count(one.broken)} | {_count(one.aside)} |"
+            f"| {one.table} | {one.rows} | {len(one.promises)} | {_count(one.broken)} | "
+            f"{_count(one.aside)} |"
             for one in shown
         ]
         verdict = "Every promise holds." if self.holds else "**Promises are broken.**"

@@ -36,7 +36,8 @@ def survey(
     steps: Sequence[str],
     tables: Collection[str] | None = None,
 ) -> Survey:
-    """Judge what these steps wrote into these tables. No tables named: the run has ended, and all is judged, model calls among it."""
+    """Judge what these steps wrote into these tables. No tables named: the run has ended, and all
+    is judged, model calls among it."""
     due = {
         found.table: promises
         for found in PROMISES.values()

@@ -23,7 +23,8 @@ def take_program(text: str) -> str:
 
 
 def split_fenced(text: str) -> tuple[str, list[str]] | None:
-    """What stands around the code blocks, and the blocks. A block that holds a JSON object is none of them. None without any block."""
+    """What stands around the code blocks, and the blocks. A block that holds a JSON object is none
+    of them. None without any block."""
     blocks = [
         found
         for found in _BLOCK.finditer(f"{text}\n")

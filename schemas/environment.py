@@ -190,7 +190,8 @@ class Environment(Record):
 
     @property
     def shown(self) -> list[Tool]:
-        """The interface as sessions of agents have it; in name order where tools of siblings are among them, so that no place tells."""
+        """The interface as sessions of agents have it; in name order where tools of siblings are
+        among them, so that no place tells."""
         return (
             sorted([*self.tools, *self.beside], key=lambda tool: tool.name)
             if self.beside

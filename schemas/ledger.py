@@ -18,9 +18,10 @@ GateOutcome = Literal[
     "not_measured",
     "not_applicable",
 ]
-"""`suspected`: a suspicion that no judge looked at; the item is kept in tier `suspected`. `cleared`: a suspicion that the judge did not
-confirm. `corrected`: derived metadata that was incomplete and has been corrected. `observed`: the gate would have dropped it, and the run
-only observes; the item goes on in tier `observed`."""
+"""`suspected`: a suspicion that no judge looked at; the item is kept in tier `suspected`.
+`cleared`: a suspicion that the judge did not confirm. `corrected`: derived metadata that was
+incomplete and has been corrected. `observed`: the gate would have dropped it, and the run only
+observes; the item goes on in tier `observed`."""
 ReasonClass = Literal["proof", "suspicion", "bookkeeping"]
 """What a reason code rests on: an executed witness, a reading of natural language, or incomplete
 derived metadata."""

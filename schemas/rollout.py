@@ -33,6 +33,8 @@ Misstep = Literal[
     "repeats",
     "silent",
     "oversteps",
+    "impersonates",
+    "pretends",
 ]
 """What a simulated user did that no person with this contract would do."""
 
@@ -98,7 +100,8 @@ class Ruling(Contract):
         "unreached",
         "unasked",
     ]
-    """`unreadable` and `unreached` are no rulings, and make the verdict an error; `unasked` is of a judge without weight."""
+    """`unreadable` and `unreached` are no rulings, and make the verdict an error; `unasked` is of a
+    judge without weight."""
     reason: str
     """Why, in its words."""
     weight: float
@@ -119,8 +122,9 @@ class Rollout(Record):
         "attempt",
         "form",
         "checkpoint",
+        "manner",
     )
-    late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
+    late: ClassVar[tuple[str, ...]] = ("form", "checkpoint", "manner")
 
     schema_version: int = 8
     """Version of this record's shape; older versions stay readable."""

@@ -45,11 +45,13 @@ def _read_table(name: str, table: Json) -> Json:
     for number, row in enumerate(table["rows"], 1):
         if not is_array(row) or len(row) != len(columns):
             raise ValueError(
-                f"row {number} of {name} has {len(row) if is_array(row) else 'no'} values for {len(columns)} columns"
+                f"row {number} of {name} has {len(row) if is_array(row) else 'no'} values for "
+                f"{len(columns)} columns"
             )
         if not row or not isinstance(row[0], str) or row[0] in found:
             raise ValueError(
-                f"row {number} of {name} begins with {row[:1]}; its first value is an id that no other row has"
+                f"row {number} of {name} begins with {row[:1]}; its first value is an id that no "
+                "other row has"
             )
         found[row[0]] = dict(zip(columns, row, strict=True))
     return found

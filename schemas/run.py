@@ -92,20 +92,25 @@ class RunConfig(Contract):
     """Documents that some recipes read tools from, as `reader:source` separated by commas:
     `openapi:FILE`, `mcp:FILE`, `botocore:SERVICE`,
     `list:FILE` for a file that names one such source a line. `list:services` ships with the factory: 29 documents in more
-    than twenty domains. Empty uses what such a recipe starts from otherwise, for example the documents that come with the factory."""
+    than twenty domains. Empty uses what such a recipe starts from otherwise, for example the
+    documents that come with the factory."""
     candidates: Literal["names", "lexical", "minilm"] = Field(
         default="names", title="Candidate pairs of tools"
     )
-    """What proposes which tools of documents belong together, besides names and tables. `lexical` compares parameter lists by the words
-    they share, `minilm` by a small model in the extra `minilm`. A pair as like as `likeness` helps to part domains, and a walk follows it
+    """What proposes which tools of documents belong together, besides names and tables. `lexical`
+    compares parameter lists by the words
+    they share, `minilm` by a small model in the extra `minilm`. A pair as like as `likeness` helps
+    to part domains, and a walk follows it
     if the author's model calls it strong or weak. `names` proposes no further pairs."""
     likeness: float = Field(default=0.6, ge=0.0, le=1.0, title="Least likeness of a candidate pair")
     """Least cosine of two parameter lists that makes the two tools a candidate pair."""
     systems: Literal["own", "operators", "written"] = Field(
         default="own", title="Systems to perturb"
     )
-    """What recipe `perturb` breaks. `own`: the factory's fourteen systems, by its own operators. `operators`: these systems, and fault
-    operators that the author's model proposes as well. `written`: systems and operators that the model proposes, as many as are asked
+    """What recipe `perturb` breaks. `own`: the factory's fourteen systems, by its own operators.
+    `operators`: these systems, and fault
+    operators that the author's model proposes as well. `written`: systems and operators that the
+    model proposes, as many as are asked
     for. What it proposes is kept only if machines prove it."""
     score: int = Field(default=7, ge=1, le=10, title="Least score of a theme")
     """Least score that a mined theme must reach in usefulness and in modelability."""
@@ -156,9 +161,12 @@ class RunConfig(Contract):
     dag: tuple[DagCheck, ...] = Field(
         default=("derivable", "reasoning", "exact"), title="Checks of graphs"
     )
-    """What recipe `autoforge` holds the graph of a scenario to, once it was carried out. `derivable`: without any one node, what rests
-    on it cannot be derived from the request and the other replies. `reasoning`: some of it works something out, and gives
-    what its author says. `exact`: the rows that the author names as needed carry the graph alone, and no fewer do. Written like
+    """What recipe `autoforge` holds the graph of a scenario to, once it was carried out.
+    `derivable`: without any one node, what rests
+    on it cannot be derived from the request and the other replies. `reasoning`: some of it works
+    something out, and gives
+    what its author says. `exact`: the rows that the author names as needed carry the graph alone,
+    and no fewer do. Written like
     `derivable,exact`; empty checks nothing."""
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3,
@@ -190,7 +198,8 @@ class RunConfig(Contract):
     reviewed: int | None = Field(
         default=None, ge=10, le=400, title="Calls reviewed per environment"
     )
-    """Number of calls that the two readers of a review try on every environment, spread over its tools. Empty takes four for each tool, and
+    """Number of calls that the two readers of a review try on every environment, spread over its
+    tools. Empty takes four for each tool, and
     at least 30. EnvScaler makes 30 to 100."""
     judged: bool = Field(default=False, title="Judged by a model, too")
     """Ask a model to judge the ends of rollouts that their verifiers passed. It can lower a reward
@@ -201,7 +210,8 @@ class RunConfig(Contract):
     holdout: dict[Split, Annotated[int, Field(ge=0, le=50)]] = Field(
         default={"validation": 10, "test": 10}, title="Held out"
     )
-    """Percentage of the domains held out for validation and for the test; each domain stays whole. Written like
+    """Percentage of the domains held out for validation and for the test; each domain stays whole.
+    Written like
     `validation=10,test=10`; `test=0` trains on everything."""
     attempts: int = Field(default=4, ge=1, le=64, title="Attempts per scenario")
     """Number of probe rollouts per scenario, and of teacher rollouts to choose from."""
@@ -334,8 +344,10 @@ class RunConfig(Contract):
     person: Literal["auto", "scripted", "model"] = Field(
         default="auto", validate_default=True, title="Simulated user"
     )
-    """Who plays the user of a conversation: a model, or a script over the user contract, which is meant for plumbing. `auto` uses the
-    model that `user` names (the author's if it names none), or the script if that is the offline author, a recording or a batch of
+    """Who plays the user of a conversation: a model, or a script over the user contract, which is
+    meant for plumbing. `auto` uses the
+    model that `user` names (the author's if it names none), or the script if that is the offline
+    author, a recording or a batch of
     files."""
     manners: Literal["contract", "split"] = Field(default="contract", title="Manners of users")
     """How simulated users talk and act. `contract` leaves it to each scenario's persona; `split`
@@ -398,8 +410,10 @@ class RunConfig(Contract):
     exporters: tuple[ExporterName, ...] = Field(
         default=("sft", "rl", "preferences", "dataset", "bundle"), title="Exporters"
     )
-    """Formats to export. `sft` and `preferences` are for trainers that read rollouts, `rl` for trainers that make their own, `dataset`
-    for `datasets.load_dataset`. `bundle` can be played and judged with nothing installed. `harbor` writes machines as Harbor folders,
+    """Formats to export. `sft` and `preferences` are for trainers that read rollouts, `rl` for
+    trainers that make their own, `dataset`
+    for `datasets.load_dataset`. `bundle` can be played and judged with nothing installed. `harbor`
+    writes machines as Harbor folders,
     `atif` trajectories in that format, `views` what `sft` holds in the spelling of other vendors. Written like `sft,bundle`."""
 
     @property
@@ -411,7 +425,8 @@ class RunConfig(Contract):
 
     @classmethod
     def read(cls, stored: Mapping[str, Json]) -> Self:
-        """The config of a stored run. A setting that there is no more says nothing to this version."""
+        """The config of a stored run. A setting that there is no more says nothing to this
+        version."""
         return cls.model_validate(
             {name: value for name, value in stored.items() if name in cls.model_fields}
         )
@@ -464,7 +479,8 @@ class RunConfig(Contract):
     def _check_pass_at(cls, given: int | None, info: ValidationInfo) -> int | None:
         if given is not None and info.data.get("probe") in ("reference", "careless"):
             raise ValueError(
-                "pass_at counts what a model solves, and the probe is a script: name a model, like --policy openai:NAME"
+                "pass_at counts what a model solves, and the probe is a script: name a model, "
+                "like --policy openai:NAME"
             )
         return given
 
@@ -473,7 +489,8 @@ class RunConfig(Contract):
     def _check_holdout(cls, shares: dict[Split, int]) -> dict[Split, int]:
         if "train" in shares:
             raise ValueError(
-                "what is not held out is trained on: give shares of validation and test alone, like validation=10,test=10"
+                "what is not held out is trained on: give shares of validation and test alone, "
+                "like validation=10,test=10"
             )
         return shares
 

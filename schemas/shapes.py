@@ -183,9 +183,6 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "id:string schema_version:int64 exporter:string content_hash:string path:string "
         "files:json rows:int64"
     ),
-    ("bundles", 1): _read(
-        "id:string schema_version:int64 exporter:string content_hash:string path:string files:json rows:int64"
-    ),
     ("environments", 1): _read(
         "id:string schema_version:int64 kind:string files:json entry:string tools:json rules:json "
         "policy_document:string name:string "

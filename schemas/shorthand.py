@@ -19,7 +19,8 @@ _KEY = "id"
 _SORTS: tuple[str, ...] = get_args(Sort)
 _NUMBERS = ("whole", "decimal")
 _HOLDS = re.compile(
-    r"(?P<sort>\w+)(?P<empty>\?)?(?P<unique> unique)?(?: >= (?P<least>-?\d+))?(?:: (?P<values>[^|]+(\|[^|]+)*))?"
+    r"(?P<sort>\w+)(?P<empty>\?)?(?P<unique> unique)?(?: >= (?P<least>-?\d+))?(?:: (?P<values>[^|"
+    r"]+(\|[^|]+)*))?"
 )
 _HINT = "a column holds `text`, `members?`, `text unique`, `whole >= 0` or `text: free | out`"
 
@@ -74,11 +75,13 @@ def _read_holds(place: str, text: str, columns: Mapping[str, Json]) -> _Held:
     sort = found["sort"] if found else ""
     if found is None or (sort not in _SORTS and sort not in columns):
         raise ValueError(
-            f"`columns` says that {place} holds {text!r}: write {', '.join(_SORTS)} or a table of `columns`; {_HINT}"
+            f"`columns` says that {place} holds {text!r}: write {', '.join(_SORTS)} or a table of "
+            f"`columns`; {_HINT}"
         )
     if (found["values"] and sort != "text") or (found["least"] and sort not in _NUMBERS):
         raise ValueError(
-            f"`columns` says that {place} holds {text!r}: only a text lists its values, and only a number has a least one"
+            f"`columns` says that {place} holds {text!r}: only a text lists its values, and only "
+            "a number has a least one"
         )
     values = tuple(value.strip() for value in (found["values"] or "").split("|") if value.strip())
     refers = "" if sort in _SORTS else sort
@@ -94,7 +97,8 @@ def _read_holds(place: str, text: str, columns: Mapping[str, Json]) -> _Held:
 
 
 def _check_statements(tool: Mapping[str, Json], columns: _Columns) -> None:
-    """A statement on a column that there is not, or a value that the column does not list, can hold in no database."""
+    """A statement on a column that there is not, or a value that the column does not list, can hold
+    in no database."""
     texts = [
         text
         for name in ("requires", "ensures")
@@ -112,7 +116,8 @@ def _check_statements(tool: Mapping[str, Json], columns: _Columns) -> None:
         ]:
             listed = f"lists only {', '.join(held.values)}" if held.values else "lists no values"
             raise ValueError(
-                f"{tool.get('name')} says that {one.place} is {strange[0]!r}, and the column {listed}: write `text: a | b`"
+                f"{tool.get('name')} says that {one.place} is {strange[0]!r}, and the column "
+                f"{listed}: write `text: a | b`"
             )
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from schemas.base import Json
 
 _STATEMENT = re.compile(
-    r"(?P<table>[a-z][a-z0-9_]*)\.(?P<column>[a-z][a-z0-9_]*) is (?P<other>not )?(?P<values>\S.*?)\.?"
+    r"(?P<table>[a-z][a-z0-9_]*)\.(?P<column>[a-z][a-z0-9_]*) is (?P<other>not "
+    r")?(?P<values>\S.*?)\.?"
 )
 _NULL = "null"
 

@@ -226,7 +226,8 @@ class ChainReply(SampledReply):
     @model_validator(mode="before")
     @classmethod
     def _read_older(cls, given: Any) -> Any:
-        """Replies to earlier prompts counted the nodes that they began with; an expansion is asked for by itself now."""
+        """Replies to earlier prompts counted the nodes that they began with; an expansion is asked
+        for by itself now."""
         return (
             {name: value for name, value in given.items() if name != "core"}
             if is_object(given)

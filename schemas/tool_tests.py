@@ -75,7 +75,8 @@ def _read(record: type[T], tool: str, number: int, written: Json) -> T:
     if len(ends) != 1 or strange:
         more = f"; there is no {', '.join(strange)}" if strange else ""
         raise ValueError(
-            f"test {number} of {tool} needs the arguments of its call, under `accepts` or under `refuses`{more}"
+            f"test {number} of {tool} needs the arguments of its call, under `accepts` or under "
+            f"`refuses`{more}"
         )
     call = {
         "name": tool,
@@ -94,7 +95,8 @@ def _read(record: type[T], tool: str, number: int, written: Json) -> T:
 
 
 def name_all(tests: Sequence[T]) -> list[T]:
-    """A test that its author gave no name, by its tool and its place among the tests of the tool."""
+    """A test that its author gave no name, by its tool and its place among the tests of the
+    tool."""
     return [
         test if test.name else test.model_copy(update={"name": name})
         for test, name in zip(tests, _list_names(tests), strict=True)

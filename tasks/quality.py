@@ -65,7 +65,8 @@ async def check_run(last: str) -> int:
 async def hold_to_promises(
     walk: Runner, steps: Sequence[str], tables: set[str] | None
 ) -> tuple[Survey, int]:
-    """Set aside what can be set aside until nothing is broken or an invariant is; the last survey, and how many breaches that took."""
+    """Set aside what can be set aside until nothing is broken or an invariant is; the last survey,
+    and how many breaches that took."""
     aside, found = 0, Survey((), ())
     async with hold(walk.context.settings.home / "leases" / walk.context.run / GATE):
         for _ in range(_ROUNDS):
@@ -75,7 +76,8 @@ async def hold_to_promises(
             await _set_all_aside(walk, found.breaches)
             aside += len(found.breaches)
     raise StepFailed(
-        f"{fail(steps[-1], found.breaches).message} {_ROUNDS} rounds of setting rows aside did not help."
+        f"{fail(steps[-1], found.breaches).message} {_ROUNDS} rounds of setting rows aside did "
+        "not help."
     )
 
 

@@ -30,7 +30,8 @@ def open_rows(lake: Lake, run: str) -> Generator[duckdb.DuckDBPyConnection]:
         except duckdb.Error as error:
             check_files(lake, [run])
             raise LakeError(
-                f"Run {run} of {lake.url} cannot be judged ({error}). Retry: a file may have been merged meanwhile."
+                f"Run {run} of {lake.url} cannot be judged ({error}). Retry: a file may have been "
+                "merged meanwhile."
             ) from error
 
 
@@ -39,7 +40,8 @@ def _prepare(connection: duckdb.DuckDBPyConnection, lake: Lake, run: str) -> Non
         f"{tempfile.gettempdir()}/envmill-quality"
     )  # by default it would be a folder in the checkout
     connection.execute(
-        f"set python_enable_replacements = false; set preserve_insertion_order = false; set temp_directory = {spill}"
+        "set python_enable_replacements = false; set preserve_insertion_order = false; set "
+        f"temp_directory = {spill}"
     )
     kept = "view"
     if filesystem := getattr(lake.store, "filesystem", None):
@@ -59,7 +61,8 @@ def _prepare(connection: duckdb.DuckDBPyConnection, lake: Lake, run: str) -> Non
 def _open_table(
     connection: duckdb.DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]
 ) -> str:
-    """A relation. Files of an older shape are read whole and upgraded, the others by DuckDB, column by column."""
+    """A relation. Files of an older shape are read whole and upgraded, the others by DuckDB, column
+    by column."""
     if not names:
         nulls = ", ".join(f"null::{kind} as {name}" for name, kind in column_types(record).items())
         return f"(select {nulls} where false)"

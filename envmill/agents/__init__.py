@@ -51,6 +51,7 @@ def _read_degree(text: str) -> float:
         degree = -1.0
     if not 0 <= degree <= 1:
         raise SettingsError(
-            f"The skilled policy's degree is {text!r}: write a number from 0 (poor) to 1 (the oracle), like skilled@0.7."
+            f"The skilled policy's degree is {text!r}: write a number from 0 (poor) to 1 (the "
+            "oracle), like skilled@0.7."
         )
     return degree

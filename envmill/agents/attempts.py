@@ -35,7 +35,8 @@ ROUND = 4
 async def attempt(
     play: Play, enough: Enough, most: int, *, first: int = 0, side_by_side: int = ROUND
 ) -> AsyncGenerator[Rollout]:
-    """Attempts `first`, `first + 1`, … until they are enough or `most` were made. Stops after a round that met an outage."""
+    """Attempts `first`, `first + 1`, … until they are enough or `most` were made. Stops after a
+    round that met an outage."""
     made: list[Rollout] = []
     while len(made) < most and not enough(made) and not _is_cut_off(made):
         start = first + len(made)
@@ -61,7 +62,8 @@ def require_reached(rollouts: Sequence[Rollout]) -> None:
     lost = [one for one in rollouts if one.termination == "outage"]
     if lost:
         raise Outage(
-            f"{len(lost)} of {len(rollouts)} attempts at {lost[0].scenario} by {lost[0].policy} broke off: {lost[0].detail}"
+            f"{len(lost)} of {len(rollouts)} attempts at {lost[0].scenario} by {lost[0].policy} "
+            f"broke off: {lost[0].detail}"
         )
 
 

@@ -126,7 +126,8 @@ class TurnPlayback:
 async def play_plan(
     sandbox: Sandbox, program: Program, reset: Reset, steps: Sequence[Step]
 ) -> PlannedBackend:
-    """One message; a second one where a move failed, since nothing is done after that. A move that then does not fail was held up by a busy
+    """One message; a second one where a move failed, since nothing is done after that. A move that
+    then does not fail was held up by a busy
     machine, and says nothing."""
     for _ in range(_TAKES):
         seen = await sandbox.play(program, [reset, *steps, Look()])
@@ -139,5 +140,6 @@ async def play_plan(
         if seen[failed].outcome == "failure":
             return PlannedBackend(seen)
     raise SandboxError(
-        f"A move failed and, played again, did not, {_TAKES} times: the machine may be too busy. Retry when it is less so."
+        f"A move failed and, played again, did not, {_TAKES} times: the machine may be too busy. "
+        "Retry when it is less so."
     )

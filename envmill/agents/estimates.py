@@ -77,5 +77,6 @@ def find_interval(passed: int, judged: int, z: float = Z95) -> tuple[float, floa
 def _check(passed: int, judged: int, k: int) -> None:
     if not 0 <= passed <= judged or k < 1:
         raise ValueError(
-            f"{passed} passes of {judged} attempts in groups of {k}: count passes among judged attempts, and k from 1."
+            f"{passed} passes of {judged} attempts in groups of {k}: count passes among judged "
+            "attempts, and k from 1."
         )

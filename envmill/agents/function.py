@@ -22,7 +22,8 @@ from schemas.environment import Call, Environment
 Respond: TypeAlias = Callable[
     [list[dict[str, Any]], list[dict[str, Any]]], "str | Mapping[str, Any]"
 ]
-"""Messages and tools in, an answer out: words, or a message like `{"content": …, "tool_calls": […]}`."""
+"""Messages and tools in, an answer out: words, or a message like `{"content": …, "tool_calls":
+[…]}`."""
 _SHAPE = (
     'return words, or a message like {"content": "…", "tool_calls": [{"id": "…", "function": '
     '{"name": "…", "arguments": "{…}"}}]}; '

@@ -194,7 +194,8 @@ def read_words(transcript: Sequence[Json]) -> list[str]:
 
 
 def read_answers(transcript: Sequence[Json]) -> list[str]:
-    """What the user said to each of these messages; the last may have no answer. The opening comes before all of them."""
+    """What the user said to each of these messages; the last may have no answer. The opening comes
+    before all of them."""
     said = [
         entry["content"]
         for entry in transcript

@@ -180,16 +180,16 @@ class RolloutLoop:
             return failed
         if answer.end:
             self._dialogue.append(Utterance("user", answer.text or _LEAVES))
-            return RolloutEnd(
-                "user_stopped" if answer.end == "content" else "user_gave_up", answer.text
-            )
+            return RolloutEnd(_ENDS[answer.end], answer.text)
         if len(self.tape.said) >= self._limits.turns:
             return self._break_off(answer)
         told = [
             describe_deed(name, deeds[name], reply, contract.reports)
             for name, reply in zip(does, came, strict=True)
         ]
-        self._ask_user(text := " ".join(filter(None, [answer.text, *told, *lacking.values()])))
+        self._ask_user(
+            text := " ".join(filter(None, [answer.text, *told, *dict.fromkeys(lacking.values())]))
+        )
         return TurnInput("words", text)
 
     def _find_misstep(self, answer: UserAnswer) -> Misstep:

@@ -23,7 +23,8 @@ from schemas.turns import PolicyInput
 
 PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "policy.md", PolicyInput)
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|maximum context length|prompt is too long|context window|too many tokens|maximum model length",
+    r"context_length_exceeded|maximum context length|prompt is too long|context window|too many "
+    r"tokens|maximum model length",
     re.IGNORECASE,
 )
 """What servers say of a conversation that no longer fits."""
@@ -50,7 +51,8 @@ class ModelPolicy:
         attempt: int,
         tokens: int | None,
     ) -> Speaker:
-        """Start one attempt; its number is what makes it another sample of the same conversation."""
+        """Start one attempt; its number is what makes it another sample of the same
+        conversation."""
         return _Player(
             environment,
             clock,

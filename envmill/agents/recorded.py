@@ -25,7 +25,8 @@ async def judge_recorded(
     hashes: Sequence[str],
     said: Sequence[str],
 ) -> Verdict:
-    """`hashes` are those of the state at the start and after each call; `said` is what the user was told."""
+    """`hashes` are those of the state at the start and after each call; `said` is what the user was
+    told."""
     *seen, end = await sandbox.play(
         Program.shown(environment), [reset, *map(Invoke, calls), Look()], fresh=True
     )
@@ -34,7 +35,8 @@ async def judge_recorded(
     for place, (now, then) in enumerate(zip(seen, hashes, strict=True)):
         if now.state_hash != then:
             return make_error(
-                f"after call {place} the state is {now.state_hash}, and {then} was recorded: this is not what was played"
+                f"after call {place} the state is {now.state_hash}, and {then} was recorded: this "
+                "is not what was played"
             )
     deeds = [CompletedCall.of(call, reply) for call, reply in zip(calls, seen[1:], strict=True)]
     return await decide(

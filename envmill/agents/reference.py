@@ -71,7 +71,8 @@ class ReferencePolicy:
 def script(
     scenario: Scenario, made: Sequence[Sequence[Call]], word: Callable[[str], str] = str
 ) -> ScriptedPolicy:
-    """What was made of each call of the reference path, request by request; `word` changes what is said."""
+    """What was made of each call of the reference path, request by request; `word` changes what is
+    said."""
     if not scenario.parts:
         return ScriptedPolicy([*chain(*made)], word(scenario.say))
     first, *later = _share(scenario, made, word)

@@ -16,7 +16,8 @@ from schemas.scenario import Scenario
 async def replay_rollout(
     rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
 ) -> Difference | None:
-    """The first move whose reply or state differs from the record (step 0 is the start), or None."""
+    """The first move whose reply or state differs from the record (step 0 is the start), or
+    None."""
     moves = list(read_moves(rollout.transcript))
     began, *replies, end = await play_again(rollout, scenario, environment, sandbox)
     if began.outcome != "ok" and moves:

@@ -49,7 +49,8 @@ class Rescored:
 async def rescore(
     rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
 ) -> Rescored:
-    """Judge it by the scenario's verifier. What said nothing about the policy then is no verdict on it now; a ruling holds."""
+    """Judge it by the scenario's verifier. What said nothing about the policy then is no verdict on
+    it now; a ruling holds."""
     if rollout.termination in MASKED:
         return Rescored(rollout, make_error(MASKED[rollout.termination]), "none")
     basis: Basis = "replay" if rollout.changes is None else "changes"
@@ -83,7 +84,8 @@ async def _find_end(
         end = (await play_again(rollout, scenario, environment, sandbox))[-1]
         if end.state is None or end.state_hash != rollout.final_state_hash:
             raise BuildError(
-                "Played again it ends in another state than was recorded, and no changes were stored. See `envmill replay`."
+                "Played again it ends in another state than was recorded, and no changes were "
+                "stored. See `envmill replay`."
             )
         return end.state
     try:
@@ -93,10 +95,12 @@ async def _find_end(
         reached = fingerprint(render(plain(final)))
     except (KeyError, TypeError, ValueError, NotJson) as error:
         raise BuildError(
-            f"The stored changes do not fit the scenario's initial state ({type(error).__name__}: {error})."
+            f"The stored changes do not fit the scenario's initial state ({type(error).__name__}: "
+            f"{error})."
         ) from None
     if reached != rollout.final_state_hash:
         raise BuildError(
-            f"The stored changes lead to state {reached}, and {rollout.final_state_hash or 'none'} was recorded."
+            f"The stored changes lead to state {reached}, and "
+            f"{rollout.final_state_hash or 'none'} was recorded."
         )
     return final

@@ -112,11 +112,10 @@ async def play_on(
         reason=verdict.reason,
         evidence=verdict.evidence,
         weather=ground.reset.weather,
-        form=form,
+        **show.describe(),
         checkpoint=models.name_model("policy")
         if models and isinstance(policy, ModelPolicy)
         else "",
-        limits=limits.describe(),
         **_describe(ground, scene.tape, end, seen, suspected),
     )
 
@@ -150,9 +149,7 @@ async def _settle(
     if not umpire or show.models is None or show.form == "single" or not doubtful:
         return end, verdict, suspected
     try:
-        fault = await find_user_fault(
-            UserKnowledge.of(show.ground.scenario), scene.dialogue, show.models, show.attempt
-        )
+        fault = await find_user_fault(show.knowledge, scene.dialogue, show.models, show.attempt)
     except Outage as error:
         return RolloutEnd("outage", error.message), make_error(MASKED["outage"]), suspected
     shown = fault[0] if fault else ""
@@ -222,14 +219,7 @@ class _Show:
     async def _run(
         self, speaker: Speaker, person: Person | None, stage: RolloutBackend
     ) -> tuple[RolloutLoop, RolloutEnd, Observation]:
-        scene = RolloutLoop(
-            speaker,
-            person,
-            UserKnowledge.of(self.ground.scenario),
-            stage,
-            self._open_tape(),
-            self.limits,
-        )
+        scene = RolloutLoop(speaker, person, self.knowledge, stage, self._open_tape(), self.limits)
         end = await scene.play(self.opening)
         return scene, end, await stage.observe()
 
@@ -249,7 +239,8 @@ class _Show:
         if isinstance(self.policy, ModelPolicy):
             if self.models is None:
                 raise SettingsError(
-                    "The policy is a model, and there is nobody to ask: give play_scenario an account of the door."
+                    "The policy is a model, and there is nobody to ask: give play_scenario an "
+                    "account of the door."
                 )
             return self.policy.open(
                 self.ground.environment,
@@ -269,12 +260,12 @@ class _Show:
         if self.form == "single":
             if needs_user(self.ground.scenario):
                 raise SettingsError(
-                    "The user acts here, or makes several requests in turn: play it as a conversation (form=conversation)."
+                    "The user acts here, or makes several requests in turn: play it as a "
+                    "conversation (form=conversation)."
                 )
             return None
         return make_in_turn(
-            UserKnowledge.of(self.ground.scenario),
-            lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt),
+            self.knowledge, lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt)
         )
 
 

@@ -43,7 +43,8 @@ def list_shown(transcript: Sequence[Json]) -> list[Json]:
 
 
 def weigh_messages(messages: Sequence[Json]) -> list[bool]:
-    """Per message: what the policy said is learnt from, what it was told is not, nor a turn whose calls were all malformed."""
+    """Per message: what the policy said is learnt from, what it was told is not, nor a turn whose
+    calls were all malformed."""
     faults = {
         entry["tool_call_id"]: _is_agents_fault(entry["content"])
         for entry in messages

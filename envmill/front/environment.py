@@ -31,7 +31,8 @@ from schemas.scenario import Scenario
 def open_environment(
     where: str | Path, *, run: str = "", settings: Settings | None = None
 ) -> "OpenEnvironment":
-    """Open a bundle folder, or an environment or scenario of the lake by its id or the beginning of one.
+    """Open a bundle folder, or an environment or scenario of the lake by its id or the beginning of
+    one.
 
     `run` says in which run of the lake to look; without it, the latest that holds the id. `settings` are read from the variables
     `ENVMILL_*` when left out.
@@ -43,7 +44,8 @@ def open_environment(
         return OpenEnvironment(as_playable(found), found, settings)
     if isinstance(where, Path) or "/" in where:
         raise SettingsError(
-            f"There is no folder {where}. Name a bundle folder (docs/bundle-folder.md), or an id of the lake."
+            f"There is no folder {where}. Name a bundle folder (docs/bundle-folder.md), or an id "
+            "of the lake."
         )
     playable, _ = find_playable(settings, where, run)
     tests = (
@@ -93,7 +95,8 @@ class OpenEnvironment:
         state: dict[str, Json] | None = None,
         seed: int | None = None,
     ) -> Session:
-        """Start a session: in a scenario, in a state, or in the environment's own first state. `seed` decides ids and chance."""
+        """Start a session: in a scenario, in a state, or in the environment's own first state.
+        `seed` decides ids and chance."""
         chosen = self.find_scenario(scenario) if isinstance(scenario, str) else scenario
         if chosen is not None and state is not None:
             raise SettingsError(
@@ -130,7 +133,8 @@ class OpenEnvironment:
         chosen = self.find_scenario(scenario) if isinstance(scenario, str) else scenario
         if policy == "model":
             raise SettingsError(
-                "A model plays within a run. Give a function that asks the model, or use `envmill run --probe model`."
+                "A model plays within a run. Give a function that asks the model, or use `envmill "
+                "run --probe model`."
             )
         actor = find_policy(policy) if isinstance(policy, str) else FunctionPolicy(policy)
         return self._background.run(

@@ -74,7 +74,8 @@ def find_playable(settings: Settings, name: str, run: str) -> tuple[Playable, st
 
 
 def as_playable(found: Folder) -> Playable:
-    """A bundle folder that was read. Its own start is the state of its first test, or the first state that it names."""
+    """A bundle folder that was read. Its own start is the state of its first test, or the first
+    state that it names."""
     return Playable(
         found.environment,
         list(found.scenarios),
@@ -99,7 +100,8 @@ def find_rollout(settings: Settings, name: str, run: str) -> tuple[Rollout, Scen
         found = find(lake, name, run)
         if found.table != "rollouts":
             raise SettingsError(
-                f"{found.id} is a row of {found.table}. Name a rollout; `envmill show SCENARIO` lists them."
+                f"{found.id} is a row of {found.table}. Name a rollout; `envmill show SCENARIO` "
+                "lists them."
             )
         rollout = as_record(Rollout, read(lake, found))
         scenario = as_record(
@@ -127,7 +129,8 @@ def _read_file(path: Path) -> Environment:
         return as_record(Environment, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise SettingsError(
-            f"{path} holds no environment ({str(error)[:300]}). Write one with `envmill show ENV --json`."
+            f"{path} holds no environment ({str(error)[:300]}). Write one with `envmill show ENV "
+            "--json`."
         ) from error
 
 

@@ -69,7 +69,8 @@ class Session:
     def call(
         self, tool: str, arguments: Mapping[str, Json] | None = None, *, actor: str = "agent"
     ) -> Observation:
-        """Call a tool. `outcome` is `ok`, `rejection` (a rule or the caller's mistake) or `failure` (the program broke)."""
+        """Call a tool. `outcome` is `ok`, `rejection` (a rule or the caller's mistake) or `failure`
+        (the program broke)."""
         call = Call(name=tool, arguments=dict(arguments or {}), actor=actor)
         seen = self._step(Invoke(call))
         self._calls.append(CompletedCall.of(call, seen))
@@ -97,7 +98,8 @@ class Session:
         environment failed, not the agent."""
         if self.scenario is None:
             raise SettingsError(
-                "This session plays no scenario, so no verifier can judge it. Start it with one: start(scenario)."
+                "This session plays no scenario, so no verifier can judge it. Start it with one: "
+                "start(scenario)."
             )
         seen = self._step(Look())
         if self._failed or seen.state is None:

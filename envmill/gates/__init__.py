@@ -49,7 +49,8 @@ def _make_gate(
     asks: bool = False,
     when: When = "loop",
 ) -> Gate[Any]:
-    """A gate from its module: `GATE` is its name, `CODES` the class of each reason code, `check` the function."""
+    """A gate from its module: `GATE` is its name, `CODES` the class of each reason code, `check`
+    the function."""
     name = module.GATE
     lap: Lap = "environments" if name.startswith("W") else "scenarios"
     return Gate(
@@ -95,7 +96,8 @@ SCENARIO_GATES: tuple[Gate[ScenarioCase], ...] = (
     _make_gate(s10, "Do text and structure agree on dates, amounts and references?"),
     _make_gate(
         s8,
-        "Could every argument of the reference path be known before it is used, and does what is told follow?",
+        "Could every argument of the reference path be known before it is used, and does what is "
+        "told follow?",
     ),
     _make_gate(s3, "Does leaving out any write, required read or fact lose?"),
     _make_gate(s14, "Do the reference paths of siblings fail here?", when="set"),
@@ -112,17 +114,20 @@ SCENARIO_GATES: tuple[Gate[ScenarioCase], ...] = (
     _make_gate(s11, "Is everything judged the same in another process?"),
     _make_gate(
         s13,
-        "Does a search that sees nothing but what it earns find no way to be paid for something else?",
+        "Does a search that sees nothing but what it earns find no way to be paid for something "
+        "else?",
         when="late",
     ),
     _make_gate(
         s18,
-        "Do calls off the reference path give replies an agent can work with, from its first state and its last?",
+        "Do calls off the reference path give replies an agent can work with, from its first "
+        "state and its last?",
         when="late",
     ),
     _make_gate(
         s16,
-        "Is the request understood as the reference path does it, and is all that is demanded asked for?",
+        "Is the request understood as the reference path does it, and is all that is demanded "
+        "asked for?",
         required=False,
         asks=True,
     ),

@@ -39,7 +39,10 @@ def find_user_fault(probes: Sequence[Rollout]) -> Finding | None:
     faults = [probe for probe in talks if probe.termination == "user_fault"]
     if len(faults) < _LEAST_FAULTS or len(faults) <= MOST_FAULTS * len(talks):
         return None
-    words = f"in {len(faults)} of {len(talks)} conversations the simulated user broke its contract, last by: {faults[-1].misstep}"
+    words = (
+        f"in {len(faults)} of {len(talks)} conversations the simulated user broke its contract, "
+        f"last by: {faults[-1].misstep}"
+    )
     seen: Json = {
         "conversations": len(talks),
         "user_faults": len(faults),
@@ -56,7 +59,10 @@ def name_actor(rollout: Rollout) -> str:
 def _blame(probes: Sequence[Rollout]) -> Finding:
     faults = [probe for probe in probes if probe.termination == "user_fault"]
     if faults and len(faults) == len(probes):
-        words = f"in all {len(probes)} probes the simulated user broke its contract, last by: {faults[-1].misstep} {faults[-1].detail}".strip()
+        words = (
+            f"in all {len(probes)} probes the simulated user broke its contract, last by: "
+            f"{faults[-1].misstep} {faults[-1].detail}"
+        ).strip()
         return drop(GATE, "user_fails", words)
     return drop(
         GATE,

@@ -58,7 +58,8 @@ def check_for_contamination(
             return drop(
                 GATE,
                 hit.reason,
-                f"its {what} has {hit.shared:.0%} in common with {hit.source}: {hit.words or text[:120]!r}",
+                f"its {what} has {hit.shared:.0%} in common with {hit.source}: "
+                f"{hit.words or text[:120]!r}",
                 seen,
             )
     if world is not None:

@@ -26,8 +26,10 @@ states in one environment none shares
 def find_repeats(
     scenarios: Sequence[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
 ) -> Mapping[str, Finding]:
-    """A decision over the whole set, in id order: the first is kept, and each later one is compared with what was kept. Only what was
-    planned together has to differ in records and first states. `earlier` are those that other runs kept of the same environments."""
+    """A decision over the whole set, in id order: the first is kept, and each later one is compared
+    with what was kept. Only what was
+    planned together has to differ in records and first states. `earlier` are those that other runs
+    kept of the same environments."""
     kept = _Kept(planned)
     for scenario in sorted(earlier, key=lambda one: one.id):
         words = split_words(scenario.request)

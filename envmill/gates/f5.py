@@ -58,7 +58,8 @@ class ProbeCounts:
 def find_untrainable(
     probed: Mapping[str, ProbeCounts], *, drops: bool = False
 ) -> dict[str, Finding]:
-    """A decision over the whole set: each scenario's prior is made of its siblings, those of its environment probed by the same policy."""
+    """A decision over the whole set: each scenario's prior is made of its siblings, those of its
+    environment probed by the same policy."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for scenario, one in sorted(probed.items()):
         groups[one.environment, one.policy].append(scenario)
@@ -76,7 +77,8 @@ def find_untrainable(
 def require_variance(
     probed: ProbeCounts, prior: tuple[float, float] = PRIOR, *, drops: bool = False
 ) -> Finding:
-    """A label, or a drop where the run `drops` what would not vary. A scripted policy's slips say nothing about difficulty: its chance is
+    """A label, or a drop where the run `drops` what would not vary. A scripted policy's slips say
+    nothing about difficulty: its chance is
     told and decides nothing."""
     if not probed.judged:
         return skip(
@@ -139,7 +141,8 @@ def _weigh(siblings: Sequence[ProbeCounts]) -> float:
 def estimate_variance(
     passed: int, attempts: int, group: int = GROUP, prior: tuple[float, float] = PRIOR
 ) -> float:
-    """Probability that a group neither passes nor fails as a whole, over the posterior of the pass rate."""
+    """Probability that a group neither passes nor fails as a whole, over the posterior of the pass
+    rate."""
     up, down = prior[0] + passed, prior[1] + attempts - passed
     return 1.0 - _all_alike(up, down, group) - _all_alike(down, up, group)
 

@@ -96,7 +96,8 @@ def list_thin(cases: Sequence[ReviewedCall], tour: ExplorationRun) -> Iterator[t
 async def find_toured(
     tour: ExplorationRun, tool: str, most: int, program: Program, sandbox: Sandbox
 ) -> list[StateCall]:
-    """Calls of a change that the tour saw carried out, each with the state it was made on: nobody has to think of a way there.
+    """Calls of a change that the tour saw carried out, each with the state it was made on: nobody
+    has to think of a way there.
 
     Other arguments come before the same ones on another state.
     """

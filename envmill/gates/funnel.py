@@ -22,7 +22,8 @@ _CALLS = 5
 def sift(
     rollouts: Sequence[Rollout], scenario: Scenario
 ) -> tuple[list[Rollout], tuple[Finding, ...]]:
-    """Rollouts that pass all three steps, and what each step found. What an outage ended is no candidate."""
+    """Rollouts that pass all three steps, and what each step found. What an outage ended is no
+    candidate."""
     entered = [one for one in rollouts if one.outcome != "error"]
     if not entered:
         return [], ()

@@ -125,7 +125,8 @@ class Protected:
         )
 
     def find_domains(self, world: ComparedWorld) -> dict[str, Json]:
-        """Domains with whose names or policies a world has much in common. It is no copy; whoever measures with them must know."""
+        """Domains with whose names or policies a world has much in common. It is no copy; whoever
+        measures with them must know."""
         return {
             f"{one.source.name}/{name}": shares
             for one in self.sketches
@@ -238,7 +239,8 @@ def _find_texts(known: "Numbers", places: "Places", asked: "Numbers") -> list[in
 def make_sketch(
     benchmark: Benchmark, source: BenchmarkSource, embedder: str = ""
 ) -> ProtectedSketch:
-    """A sketch with its power: how much is found of what is planted. It must be measured now, since no text is left in the sketch."""
+    """A sketch with its power: how much is found of what is planted. It must be measured now, since
+    no text is left in the sketch."""
     made, texts = sketch_benchmark(benchmark, source, embedder), benchmark.texts
     names = [made.names[int(place)] for place in made.signed.tolist()]
     chosen = names[:: max(1, len(names) // _PLANTED)][:_PLANTED]

@@ -75,7 +75,8 @@ class Plan:
     rounds: int = 0
 
     def wanted(self) -> dict[str, int]:
-        """Tool → how many more calls of it are wanted; one without parameters can only be called."""
+        """Tool → how many more calls of it are wanted; one without parameters can only be
+        called."""
         bare = [
             tool.name for tool in self.environment.tools if not tool.parameters.get("properties")
         ]

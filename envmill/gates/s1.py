@@ -30,7 +30,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         return skip(
             GATE,
             "no_oracle",
-            "There is no reference path to replay: give the scenario an oracle, or let a search find one.",
+            "There is no reference path to replay: give the scenario an oracle, or let a search "
+            "find one.",
         )
     trials = await Trials.of(subject, means).oracle()
     for trial in trials:

@@ -53,13 +53,16 @@ CODES: Mapping[str, ReasonClass] = {
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _DAY_NAME = rf"(?:{'|'.join(_WEEKDAYS)})"
 _WEEKDAY = re.compile(
-    rf"\b({_DAY_NAME}(?:,?\s+(?:(?:and|or|to|until|till|through)\s+)?{_DAY_NAME})*)[,]?\s+(?:the\s+)?$"
+    rf"\b({_DAY_NAME}(?:,?\s+(?:(?:and|or|to|until|till|"
+    rf"through)\s+)?{_DAY_NAME})*)[,]?\s+(?:the\s+)?$"
 )
-"""Weekdays right before a date: with several, the date is one of them (`Saturday and Sunday, 28 February and 1 March`)."""
+"""Weekdays right before a date: with several, the date is one of them (`Saturday and Sunday, 28
+February and 1 March`)."""
 _REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
 _ITEM = re.compile(r"(?m)^\s*(?:\(?\d+[.)]|[-*•])\s+\S")
 _QUANTITY = re.compile(
-    r"(?i)\d+(?:AM|PM|H|HRS?|KG|G|KM|M|CM|MM|L|ML|MIN|ST|ND|RD|TH|EUR|USD|GBP|CHF|K|X|PCS|W|KW|KWH|GB|MB|TB)"
+    r"(?i)\d+(?:AM|PM|H|HRS?|KG|G|KM|M|CM|MM|L|ML|MIN|ST|ND|RD|TH|EUR|USD|GBP|CHF|K|X|PCS|W|KW|"
+    r"KWH|GB|MB|TB)"
 )
 """Amounts, hours and ordinals in capitals, which name nothing."""
 _BEFORE = re.compile(
@@ -210,10 +213,14 @@ def list_unmatched(
             and not _stands_in(reference, far)
             and not _QUANTITY.fullmatch(reference)
         ):
-            question = f"Does the request name {reference!r} as something that has to be there to do what it asks?"
+            question = (
+                f"Does the request name {reference!r} as something that has to be there to do "
+                "what it asks?"
+            )
             yield (
                 "unmatched_value",
-                f"the request names {reference}, which is nowhere in the state or on the reference path",
+                f"the request names {reference}, which is nowhere in the state or on the "
+                "reference path",
                 question,
             )
 
@@ -240,7 +247,8 @@ async def list_unasked_changes(
     return [
         (
             "unasked_change",
-            f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks for another change",
+            f"call {wish.place + 1}, {wish.call.name}: what the request says of its rows asks "
+            "for another change",
             question,
         )
         for wish in list_unasked(asked)
@@ -283,7 +291,8 @@ async def is_on_the_way(subject: ScenarioCase, means: GateContext, place: int) -
 async def list_disorder(
     subject: ScenarioCase, means: GateContext, wishes: RequestAlignment
 ) -> list[Contradiction]:
-    """Wishes in another order than the reference path carries them out in, where words demand it and it is refused or ends elsewhere."""
+    """Wishes in another order than the reference path carries them out in, where words demand it
+    and it is refused or ends elsewhere."""
     oracle, asked, writes = (
         subject.scenario.oracle,
         order_as_asked(subject, wishes),
@@ -369,7 +378,8 @@ def list_contradictions(subject: ScenarioCase, far: KnownValues) -> Iterator[Con
     text = normalise(subject.scenario.request)
     for day in read_dates(subject.scenario.request):
         named = _WEEKDAY.search(text[: day.span[0]])
-        # Without a year the nearest such day is meant, which may lie in the next year or the last one.
+        # Without a year the nearest such day is meant, which may lie in the next year or the last
+        # one.
         years = (
             [day.year]
             if day.year

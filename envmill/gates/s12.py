@@ -142,7 +142,8 @@ def list_undemanded(subject: ScenarioCase) -> Iterator[Finding]:
 async def find_unasked(
     subject: ScenarioCase, means: GateContext, right: Ending
 ) -> tuple[str, bool] | None:
-    """A place that the reference path wrote, whose column is not exempt, and where any value passes, and whether the probe is sealed."""
+    """A place that the reference path wrote, whose column is not exempt, and where any value
+    passes, and whether the probe is sealed."""
     trials = Trials.of(subject, means)
     other = (await trials.elsewhere()).ending
     verifier = subject.scenario.verifier
@@ -171,7 +172,8 @@ def find_lack(scenario: Scenario) -> tuple[str, str] | None:
     if polarity in LEFT_ALONE and not verifier.procedure and not verifier.goals:
         return (
             "no_criterion",
-            f"To {polarity} is right here, and nothing has to be looked at first: a guess would do.",
+            f"To {polarity} is right here, and nothing has to be looked at first: a guess would "
+            "do.",
         )
     return None
 
@@ -198,7 +200,8 @@ def find_stranger(subject: ScenarioCase) -> tuple[str, str] | None:
             if pattern and pattern.name and pattern.name not in tools:
                 return (
                     "unknown_tool",
-                    f"{predicate.name!r} is about {pattern.name}, which is no tool of the environment",
+                    f"{predicate.name!r} is about {pattern.name}, which is no tool of the "
+                    "environment",
                 )
     return None
 

@@ -77,7 +77,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 async def is_mutual(subject: ScenarioCase, sibling: Scenario, means: GateContext) -> bool:
-    """Whether each one's path passes at the other: the same wish twice, of which the first may stay."""
+    """Whether each one's path passes at the other: the same wish twice, of which the first may
+    stay."""
     (trial,) = await Trials.of(ScenarioCase(sibling, subject.environment), means).play(
         [Trials.of(subject, means).path()]
     )

@@ -146,7 +146,8 @@ def render_row(stock: StateIndex, collection: str, key: str) -> str:
 def leave_out_distinct(
     rivals: Sequence[Rival], stock: StateIndex, told: KnownValues
 ) -> list[Rival]:
-    """Without those that a superlative, a negation or a word of a longer text tells from their target."""
+    """Without those that a superlative, a negation or a word of a longer text tells from their
+    target."""
 
     def read(collection: str, key: str) -> dict[str, Json]:
         return dict(describe_row(stock, collection, key, _DEPTH))
@@ -192,7 +193,8 @@ def read_world(subject: ScenarioCase) -> tuple[StateIndex, KnownValues]:
 def find_rivals(
     target: Target, targets: list[Target], stock: StateIndex, told: KnownValues
 ) -> Iterator[Rival]:
-    """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on itself are no rivals."""
+    """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on
+    itself are no rivals."""
     meant = {each.key for each in targets}
     # What is said of a row that another change is about by a reference is said for that change;
     # with nothing said of this one, all of it.
@@ -204,7 +206,8 @@ def find_rivals(
             more = [
                 value for _, value in said - target.said if not value.replace(".", "").isdigit()
             ]
-            # A number that fits as well fits by accident; with nothing said of the target, every row would fit.
+            # A number that fits as well fits by accident; with nothing said of the target, every
+            # row would fit.
             if target.said <= said and (target.said or more):
                 yield Rival(target, key, bool(more))
 
@@ -216,7 +219,8 @@ def find_strangers(
     stock: StateIndex,
     told: KnownValues,
 ) -> Iterator[Rival]:
-    """Every other row of the collection, where the request says nothing of the target, nothing it says leads there, and no rule chooses it.
+    """Every other row of the collection, where the request says nothing of the target, nothing it
+    says leads there, and no rule chooses it.
 
     `Whoever comes next in points` is such a rule: it says no value of the row, and comparing values cannot tell whom it means.
     """
@@ -240,7 +244,8 @@ def is_led_to(
     stock: StateIndex,
     told: KnownValues,
 ) -> bool:
-    """Whether it is tied to a row of the same call, or some row that is spoken of, and that no other change is about, refers to it."""
+    """Whether it is tied to a row of the same call, or some row that is spoken of, and that no
+    other change is about, refers to it."""
     beside = {
         str(leaf) for leaf in list_leaves(subject.scenario.oracle[target.place].arguments)
     } - {target.key}
@@ -260,7 +265,8 @@ def is_led_to(
 def find_forgotten(
     targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues
 ) -> list[tuple[str, str]]:
-    """Rows that the user calls by a name no other row bears, that lie beside the targets, and that no write leads to."""
+    """Rows that the user calls by a name no other row bears, that lie beside the targets, and that
+    no write leads to."""
     reached = {
         key for target in targets for key in reach(stock, target.collection, target.key, _DEPTH)
     }
@@ -330,7 +336,8 @@ def is_speaker(name: str, scenario: Scenario) -> bool:
 
 
 def is_unique(name: str, stock: StateIndex) -> bool:
-    """Whether one row only, of all collections, bears the name; a word that is a status or a day is borne by more, one day."""
+    """Whether one row only, of all collections, bears the name; a word that is a status or a day is
+    borne by more, one day."""
     others = sum(
         name in row.values()
         for rows in stock.rows.values()
@@ -363,7 +370,8 @@ def find_said(stock: StateIndex, collection: str, key: str, told: KnownValues) -
 def describe_row(
     stock: StateIndex, collection: str, key: str, depth: int, name: str = ""
 ) -> Iterator[tuple[str, Json]]:
-    """Dotted field and plain value, by name; a field that holds the key of a row leads on to that row.
+    """Dotted field and plain value, by name; a field that holds the key of a row leads on to that
+    row.
 
     A question tells them in this order, and a stored state holds its fields in another one than a
     draft: the judge is asked once.

@@ -78,7 +78,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 async def _ask(
     probes: Sequence[_Probe], knowledge: UserKnowledge, means: GateContext
 ) -> list[UserAnswer]:
-    """One conversation for each probe, side by side. Each message is another request, so that a reply is journalled once for good."""
+    """One conversation for each probe, side by side. Each message is another request, so that a
+    reply is journalled once for good."""
 
     async def ask(probe: _Probe) -> UserAnswer:
         person: Person = (
@@ -137,7 +138,10 @@ def _judge(
             and not _is_named(value, probe, contract)
             and not _is_in_another(name, probe)
         ):
-            words = f"{probe.message!r} does not ask for {name!r}; the user says {answer.text!r}, which tells {value!r}"
+            words = (
+                f"{probe.message!r} does not ask for {name!r}; the user says {answer.text!r}, "
+                f"which tells {value!r}"
+            )
             yield drop(GATE, "told_unasked", words, seen | {"fact": name})
 
 
@@ -158,7 +162,8 @@ def _is_in_another(name: str, probe: _Probe) -> bool:
 
 
 def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
-    """Whether what was asked for, the opening or a fallback holds it anyway: the batch in that oven."""
+    """Whether what was asked for, the opening or a fallback holds it anyway: the batch in that
+    oven."""
     others = [
         contract.opening,
         probe.message,
@@ -172,8 +177,14 @@ def list_suspicions(subject: ScenarioCase, hidden: list[str]) -> Iterator[Findin
     scenario = subject.scenario
     facts = {name: scenario.user.facts[name] for name in hidden}
     for name, words in list_delegations(scenario.request, scenario.user.opening, facts):
-        told = f"where the request has {facts[name]!r} ({name}), the opening has {words!r}: may the agent choose, or must it ask?"
-        question = f'A person writes: "{scenario.user.opening}" Do the words "{words}" leave the choice to the one who is asked?'
+        told = (
+            f"where the request has {facts[name]!r} ({name}), the opening has {words!r}: may the "
+            "agent choose, or must it ask?"
+        )
+        question = (
+            f'A person writes: "{scenario.user.opening}" Do the words "{words}" leave the choice '
+            "to the one who is asked?"
+        )
         yield replace(
             drop(GATE, "reads_as_delegation", told, {"fact": name, "words": words}),
             question=question,

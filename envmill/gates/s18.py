@@ -32,7 +32,8 @@ from schemas.scenario import Scenario
 
 GATE = "S18"
 _OF_ALL = "unresolved_id"
-"""What no tool tells is asked of the environment alone: calls in one world are too few to say that of any tool."""
+"""What no tool tells is asked of the environment alone: calls in one world are too few to say that
+of any tool."""
 _DOUBTS: Mapping[str, ReasonClass] = {
     code: kind for code, kind in w13.CODES.items() if code != _OF_ALL
 }
@@ -65,7 +66,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def _list_tests(environment: Environment, calls: list[Call], scenario: Scenario) -> Iterator[Test]:
-    """Calls of the path, and some that names and types suggest, as tests: they show what arguments name."""
+    """Calls of the path, and some that names and types suggest, as tests: they show what arguments
+    name."""
     stock, dice = (
         StateIndex.of(scenario.initial_state),
         random.Random(f"{environment.id}/{scenario.number}"),
@@ -94,5 +96,8 @@ def _find_broken(tour: ExplorationRun) -> Iterator[Finding]:
                 "code": stop.seen.code,
                 "message": stop.seen.message[:600],
             }
-            words = f"{name} breaks in the world of this scenario: {stop.seen.code}: {stop.seen.message[:160]}"
+            words = (
+                f"{name} breaks in the world of this scenario: {stop.seen.code}: "
+                f"{stop.seen.message[:160]}"
+            )
             yield drop(GATE, "breaks", words, evidence)

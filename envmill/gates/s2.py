@@ -28,7 +28,10 @@ _MORE_CHANGES = (
     "change is possible, or let the person ask for "
     "something that has to be looked up and told."
 )
-_MORE_WORDS = "Let the person ask for something that has to be worked out, and give in `rivals` the wrong values that a recital would say beside it."
+_MORE_WORDS = (
+    "Let the person ask for something that has to be worked out, and give in `rivals` the wrong "
+    "values that a recital would say beside it."
+)
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:

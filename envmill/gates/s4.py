@@ -108,7 +108,8 @@ def find_fate(
     tables: Sequence[Table] = (),
     verifier: Verifier | None = None,
 ) -> Fate:
-    """A mutant whose wrong step was refused is a step left out, which S3 looks at; one with the same end up to chance is none."""
+    """A mutant whose wrong step was refused is a step left out, which S3 looks at; one with the
+    same end up to chance is none."""
     if trial.verdict.outcome == "error" or trial.ending is None or right.ending is None:
         return "error"
     if attempt.label != "wrong_words":

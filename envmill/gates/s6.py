@@ -83,7 +83,8 @@ async def check_elsewhere(subject: ScenarioCase, means: GateContext) -> Finding 
 async def play_detours(
     trials: Trials, right: Trial, means: GateContext
 ) -> list[tuple[Attempt, Trial]]:
-    """All detours that are run, in two messages: a way back has to be found before it can be gone."""
+    """All detours that are run, in two messages: a way back has to be found before it can be
+    gone."""
 
     async def play_all() -> list[tuple[Attempt, Trial]]:
         planned = plan_detours(trials.posed)

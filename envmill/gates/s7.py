@@ -45,7 +45,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 async def list_verdicts(
     subject: ScenarioCase, means: GateContext
 ) -> AsyncIterator[tuple[str, Verdict, bool]]:
-    """And whether a sealed probe led there. Cheapest ends first: a check that hangs takes its whole deadline each time. Ends the
+    """And whether a sealed probe led there. Cheapest ends first: a check that hangs takes its whole
+    deadline each time. Ends the
     environment spoilt say nothing about checks."""
     trials = Trials.of(subject, means)
     nothing = await trials.nothing()

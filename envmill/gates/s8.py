@@ -118,7 +118,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 async def find_harmless(
     subject: ScenarioCase, means: GateContext, arguments: Sequence[Argument]
 ) -> list[Argument]:
-    """An unknown value is no fault where nothing depends on it: without it, or with another one, the path comes to the same."""
+    """An unknown value is no fault where nothing depends on it: without it, or with another one,
+    the path comes to the same."""
     trials = Trials.of(subject, means)
     return [
         await weigh(one, subject, trials) if one.source == "nowhere" else one for one in arguments
@@ -243,7 +244,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             ):
                 source = find_source(value, said, seen, top)
             if counted := stock.find_counted(top, value):
-                # A number that names a row is no amount: nobody works it out, and rows of other kinds have it too.
+                # A number that names a row is no amount: nobody works it out, and rows of other
+                # kinds have it too.
                 source = (
                     "told"
                     if source == "told"
@@ -258,7 +260,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             ):
                 source = find_source(value, apart, seen)
             if source == "unknown" and is_amount(value) and not counted and sentence:
-                # Whoever leaves a sum to be worked out says what of: numbers of other wishes make any other number up.
+                # Whoever leaves a sum to be worked out says what of: numbers of other wishes make
+                # any other number up.
                 source = (
                     "unknown"
                     if is_worked_out(value, read_own(place, asked, stock, year), seen)
@@ -278,7 +281,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
                     )
                     else "nowhere"
                 )
-            # What is listed is known; which of it a row is to hold, somebody must say. What no row holds chooses what the tool does.
+            # What is listed is known; which of it a row is to hold, somebody must say. What no row
+            # holds chooses what the tool does.
             if source == "nowhere" and not counted and is_listed(value, tool, name):
                 source = (
                     "listed"
@@ -322,7 +326,8 @@ def list_numbers(call: Call, stock: StateIndex) -> Iterator[Decimal]:
 def is_said(
     value: Json, said: KnownValues, policy: str, about: tuple[str, str, str], tool: Tool | None
 ) -> bool:
-    """Whether the user says an amount, or the policy document in a sentence that shares a word with the change or with the wish for it.
+    """Whether the user says an amount, or the policy document in a sentence that shares a word with
+    the change or with the wish for it.
 
     About are the names of tool and argument, and the sentence that asks for the change; without
     one, all that the user says.

@@ -56,7 +56,10 @@ def _list_parameters(tool: Tool) -> str:
 
 def _find_rivals(rules: Sequence[str]) -> Iterator[Finding]:
     for one, other in find_rival_rules(rules):
-        asked = f"Is there a case in which a program cannot keep both of these rules? 1. {one} 2. {other}"
+        asked = (
+            f"Is there a case in which a program cannot keep both of these rules? 1. {one} 2. "
+            f"{other}"
+        )
         yield doubt(
             GATE,
             "rival_rules",

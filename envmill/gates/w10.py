@@ -25,7 +25,8 @@ Seen = tuple[str, Sketch]
 def find_duplicates(
     environments: Sequence[Environment], earlier: Iterable[Seen] = (), given: bool = False
 ) -> Mapping[str, Finding]:
-    """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those of other runs, which come before all.
+    """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those
+    of other runs, which come before all.
 
     Environments that are `given` with the factory come again when all were used. Nobody copied
     them: they are held against their run alone.

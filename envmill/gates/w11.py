@@ -161,7 +161,8 @@ def _find_failing_words(stop: ObservedCall, tour: ExplorationRun) -> str:
 async def _find_idle(
     tour: ExplorationRun, built: EnvironmentCase, means: GateContext
 ) -> list[tuple[str, ObservedCall, str]]:
-    """Changes that answered ok and left all as it was, though a value was asked for that nothing holds. An update to what is there
+    """Changes that answered ok and left all as it was, though a value was asked for that nothing
+    holds. An update to what is there
     already asks for nothing, and most services answer ok."""
     idle = [
         stop
@@ -244,7 +245,8 @@ def _matches_row(stop: ObservedCall, tour: ExplorationRun) -> bool:
 def _find_unheld(
     stop: ObservedCall, tour: ExplorationRun
 ) -> Iterator[tuple[str, ObservedCall, str]]:
-    """The first argument whose value the rows that the call names do not hold: what is called like an attribute was to be stored, another
+    """The first argument whose value the rows that the call names do not hold: what is called like
+    an attribute was to be stored, another
     number may have been."""
     called = {
         str(value)
@@ -271,7 +273,8 @@ def _find_unheld(
             yield (
                 "silent_success",
                 stop,
-                f"answers ok to {name}={value!r} and changes nothing, and no row it names holds that",
+                f"answers ok to {name}={value!r} and changes nothing, and no row it names holds "
+                "that",
             )
             return
     for name, value in unheld:

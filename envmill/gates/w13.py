@@ -190,7 +190,8 @@ def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, 
             yield (
                 "unresolved_id",
                 stop,
-                f"shows the {name} of a row of {collection}, and no tool tells what stands behind such an id",
+                f"shows the {name} of a row of {collection}, and no tool tells what stands "
+                "behind such an id",
             )
 
 

@@ -140,7 +140,8 @@ def _list_refusable(tool: Tool) -> list[str]:
 
 
 def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str]:
-    """Changes that no test saw refused for a reason of their own: a wrong type is refused before the program is asked."""
+    """Changes that no test saw refused for a reason of their own: a wrong type is refused before
+    the program is asked."""
     ruled = {
         test.call.name
         for test, seen in played
@@ -207,7 +208,8 @@ async def find_failures(
 async def play_tests(
     environment: Environment, tests: Sequence[Test], sandbox: Sandbox, begin: Begin = start_test
 ) -> list[Played]:
-    """Each test in a session of its own, many sessions in a message; of those that expect something of the state, the last step has it."""
+    """Each test in a session of its own, many sessions in a message; of those that expect something
+    of the state, the last step has it."""
     plans = [
         [
             begin(test),
@@ -264,7 +266,10 @@ def judge_test(test: Test, seen: Sequence[Observation]) -> str:
             if unmet
             else ""
         )
-    return f"{test.name}: {test.call.name} should end in {test.expect}, and ended in {_describe_end(seen, len(before))}"
+    return (
+        f"{test.name}: {test.call.name} should end in {test.expect}, and ended in "
+        f"{_describe_end(seen, len(before))}"
+    )
 
 
 def _describe_end(seen: Sequence[Observation], place: int) -> str:

@@ -94,7 +94,8 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         return skip(
             GATE,
             "no_reviewer",
-            "nobody was asked: give the run `review` (envmill run --review), which costs a hundred calls and more",
+            "nobody was asked: give the run `review` (envmill run --review), which costs a "
+            "hundred calls and more",
         )
     states = _list_states(built)
     if not states:
@@ -165,7 +166,8 @@ class _Closer:
     async def ask_opinions(
         self, tools: Sequence[str], heard: Sequence[CaseOpinion]
     ) -> list[CaseOpinion]:
-        """Opinions on further calls of some tools: the tester's, those the tour saw carried out, and the same from further states."""
+        """Opinions on further calls of some tools: the tester's, those the tour saw carried out,
+        and the same from further states."""
         environment, wanted = self.plan.environment, dict.fromkeys(tools, _MORE_CALLS)
         asked, known = (
             await ask_more(self.plan, self.states, wanted, TESTER, self.models),
@@ -214,7 +216,8 @@ class _Closer:
         return [None if case.seen.outcome == "failure" else next(opinions) for case in cases]
 
     async def _find_further(self, tool: str, cases: Sequence[ReviewedCall]) -> list[ReviewedCall]:
-        """Of a change that hardly anything lets happen, calls that are carried out on states the tour came to."""
+        """Of a change that hardly anything lets happen, calls that are carried out on states the
+        tour came to."""
         done = [
             case.asked
             for case in cases
@@ -230,7 +233,8 @@ class _Closer:
 async def _check_flagged(
     finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion
 ) -> Finding:
-    """One tool of twenty hardly moves a share of all calls: those flagged are tried again, and judged each on its own."""
+    """One tool of twenty hardly moves a share of all calls: those flagged are tried again, and
+    judged each on its own."""
     suspects = list_suspects(heard)
     if not suspects:
         return await _check_corners(finding, closer, heard, alarms)
@@ -250,14 +254,18 @@ async def _check_flagged(
     failures = _list_failures(
         [one.case for one in flagged], [(one.opinion, one.reason) for one in flagged]
     )
-    words = f"{first.tool}: {first.flagged.hits} of {first.flagged.n} calls that ended in {first.outcome} break the rules"
+    words = (
+        f"{first.tool}: {first.flagged.hits} of {first.flagged.n} calls that ended in "
+        f"{first.outcome} break the rules"
+    )
     return _doubt("tool_broken", words, failures, evidence | {"failures": failures[:10]})
 
 
 async def _check_corners(
     finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion
 ) -> Finding:
-    """What calls hardly ever come to by themselves: one call of each corner is judged; where it is flagged, the others and those beside."""
+    """What calls hardly ever come to by themselves: one call of each corner is judged; where it is
+    flagged, the others and those beside."""
     corners = await closer.find_corners([one.case for one in heard])
     first = await closer.judge([corner.asked[0] for corner in corners])
     flagged = [
@@ -275,7 +283,10 @@ async def _check_corners(
             failures = _list_failures(
                 [each.case for each in ours], [(each.opinion, each.reason) for each in ours]
             )
-            words = f"{corner.tool}: {broken.flagged.hits} of {broken.flagged.n} calls that ended in {broken.outcome} break the rules"
+            words = (
+                f"{corner.tool}: {broken.flagged.hits} of {broken.flagged.n} calls that ended in "
+                f"{broken.outcome} break the rules"
+            )
             more: dict[str, Json] = {"broken": [broken.describe()], "failures": failures[:10]}
             return _doubt("tool_broken", f"{words} where {corner.what}", failures, evidence | more)
     return keep(GATE, evidence)
@@ -341,7 +352,8 @@ def judge(
         return skip(
             GATE,
             "no_controls",
-            f"{alarms.n} anticipated rejections do not tell how often the checker is alarmed for nothing",
+            f"{alarms.n} anticipated rejections do not tell how often the checker is alarmed for "
+            "nothing",
             evidence,
         )
     return _doubt(
@@ -354,7 +366,10 @@ def judge(
 
 def _doubt(reason: str, words: str, failures: Sequence[dict[str, Json]], evidence: Json) -> Finding:
     call, outcome = failures[0]["call"], failures[0]["outcome"]
-    asked = f"Do the rules or descriptions say that `{call['name']}` with {call['arguments']} has to end otherwise than in {outcome} as it did?"
+    asked = (
+        f"Do the rules or descriptions say that `{call['name']}` with {call['arguments']} has to "
+        f"end otherwise than in {outcome} as it did?"
+    )
     return doubt(GATE, reason, f"{words}; {render_failure(failures[0])}", asked, evidence)
 
 
@@ -387,7 +402,8 @@ def _list_states(built: EnvironmentCase) -> list[dict[str, Json]]:
 async def _make_salt(
     environment: Environment, cases: Sequence[ReviewedCall], sandbox: Sandbox, seed: int
 ) -> list[_Salt]:
-    """Mutants that do something else than the original on a call of the review: at most two calls each, so that many are shown."""
+    """Mutants that do something else than the original on a call of the review: at most two calls
+    each, so that many are shown."""
     salt: list[_Salt] = []
     clean = {case.asked.key: case.told for case in _sound(cases)}
     for mutant in islice(sample_mutants(environment, seed), _TRIED_MUTANTS):
@@ -464,6 +480,7 @@ def _describe_case(case: ReviewedCall) -> dict[str, Json]:
 
 def render_failure(failure: dict[str, Json]) -> str:
     """One failure of the dossier, in a line."""
-    return f"{failure['call']['name']}({failure['call']['arguments']}) ended in {failure['outcome']}: {failure['reason']}"[
-        :500
-    ]
+    return (
+        f"{failure['call']['name']}({failure['call']['arguments']}) ended in "
+        f"{failure['outcome']}: {failure['reason']}"
+    )[:500]

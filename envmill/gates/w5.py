@@ -92,7 +92,10 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         )
     for drill, fixed in await _find_fixed_dates(built, drilled, means):
         call = drill.tests[-1].call
-        asked = f"Is the date {fixed}, which `{call.name}` writes on {CLOCK[:10]} and on {_AWAY[:10]}, meant to be the day of the call?"
+        asked = (
+            f"Is the date {fixed}, which `{call.name}` writes on {CLOCK[:10]} and on "
+            f"{_AWAY[:10]}, meant to be the day of the call?"
+        )
         return doubt(
             GATE,
             "clock_ignored",
@@ -150,7 +153,8 @@ def _drop_looks(
 async def _find_parting(
     built: EnvironmentCase, played: Played, means: GateContext
 ) -> Finding | None:
-    """The first session that another process plays otherwise, and why. Memory is shuffled there where an order may come of addresses."""
+    """The first session that another process plays otherwise, and why. Memory is shuffled there
+    where an order may come of addresses."""
     program, shakes = (
         find_program(built.environment),
         _SHAKEN if could_scatter(built.environment) else 0,
@@ -241,7 +245,8 @@ def _start_later(test: Test, means: GateContext) -> Reset:
 async def _find_fixed_dates(
     built: EnvironmentCase, drilled: Drilled, means: GateContext
 ) -> list[tuple[StoredTestReplay, str]]:
-    """Tests after which a date stands in the state that is the same in another month; only a written date can be."""
+    """Tests after which a date stands in the state that is the same in another month; only a
+    written date can be."""
     if not any(map(_WRITTEN_DATE.search, built.environment.files.values())):
         return []
     looked = [(drill, seen) for drill, seen in drilled if drill.leg.looks]
@@ -258,7 +263,8 @@ async def _find_fixed_dates(
 async def _find_stale_dates(
     built: EnvironmentCase, drilled: Drilled, means: GateContext
 ) -> list[tuple[StoredTestReplay, str]]:
-    """Tests after which a date stands in the state that hangs on when the session began, and not on when the change was made.
+    """Tests after which a date stands in the state that hangs on when the session began, and not on
+    when the change was made.
 
     Only of a program that asked the clock before any of its tools was called.
     """

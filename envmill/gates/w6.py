@@ -48,7 +48,8 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 def _keep_first(
     found: Sequence[tuple[str, str, Finding]], tour: ExplorationRun, means: GateContext
 ) -> list[Finding]:
-    """One finding for each parameter and reason: the first that an open probe made, or else the first."""
+    """One finding for each parameter and reason: the first that an open probe made, or else the
+    first."""
     told = [
         (tool, name, heeded)
         for tool, name, finding in found

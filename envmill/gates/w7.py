@@ -26,7 +26,8 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         return skip(
             GATE,
             "nothing_rejected",
-            "no call of the tour was rejected: tests that expect a rejection would show how one ends",
+            "no call of the tour was rejected: tests that expect a rejection would show how one "
+            "ends",
         )
     moved = [stop for stop in rejected if stop.moved]
     sorts = [

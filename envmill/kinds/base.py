@@ -43,7 +43,8 @@ FORBIDDEN_NAMES = frozenset(
         "mcp",
     )
 )
-"""Tool names that collide with the methods of the consumers' frameworks; so do `_x` and anything with `__`."""
+"""Tool names that collide with the methods of the consumers' frameworks; so do `_x` and anything
+with `__`."""
 
 Policies: TypeAlias = Mapping[str, Policy | float]
 """`table.column` → its policy, or a tolerance."""
@@ -92,7 +93,8 @@ class PartAuthor(Protocol):
     def write_part(
         self,
     ) -> Callable[[Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]]:
-        """The part as text: a module, or the JSON of an image or of commands. The third argument holds the parts there are, the part's
+        """The part as text: a module, or the JSON of an image or of commands. The third argument
+        holds the parts there are, the part's
         failed version too."""
         ...
 
@@ -174,7 +176,8 @@ class Kind(Protocol):
     def derive_tools(
         self, source: str, class_name: str, effects: Mapping[str, Effect]
     ) -> list[Tool]:
-        """Read the interface out of the source, or raise BuildError. The source is never executed."""
+        """Read the interface out of the source, or raise BuildError. The source is never
+        executed."""
         ...
 
     def derive_tables(self, files: Mapping[str, str], policies: Policies) -> list[Table]:
@@ -204,7 +207,8 @@ class Kind(Protocol):
     async def compose_scenario(
         self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox
     ) -> Composition | None:
-        """The n-th scenario, composed; another one with another seed or turn. None where an author is asked."""
+        """The n-th scenario, composed; another one with another seed or turn. None where an author
+        is asked."""
         ...
 
     async def derive_verifier(

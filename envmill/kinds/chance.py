@@ -60,7 +60,8 @@ class Chance:
 async def find_chance(
     program: Program, steps: Sequence[Step], home: Sandbox, away: Sandbox
 ) -> list[Chance]:
-    """Every source the plan meets. `away` is a sandbox with another hash seed; the plan begins with a Reset."""
+    """Every source the plan meets. `away` is a sandbox with another hash seed; the plan begins with
+    a Reset."""
     plan = [*steps, Look()]
     start = plan[0]
     if not isinstance(start, Reset):

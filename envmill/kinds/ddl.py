@@ -86,7 +86,8 @@ def _is_table(tokens: Sequence[str]) -> bool:
     ):
         begin = " ".join(tokens[:4])
         raise BuildError(
-            f"schema.sql has a statement that begins {begin!r}: it may only CREATE tables, indexes, triggers and views."
+            f"schema.sql has a statement that begins {begin!r}: it may only CREATE tables, "
+            "indexes, triggers and views."
         )
     return words[1] == "table"
 
@@ -96,7 +97,8 @@ def _read_table(tokens: Sequence[str]) -> Declared:
     name = _unquote(tokens[at]) if at < len(tokens) else "a table"
     if at + 1 >= len(tokens) or tokens[at + 1] != "(":
         raise BuildError(
-            f"schema.sql makes {name} in another way than CREATE TABLE name (columns): write its columns out."
+            f"schema.sql makes {name} in another way than CREATE TABLE name (columns): write its "
+            "columns out."
         )
     parts = _split_parts(tokens[at + 1 :])
     columns: dict[str, Column] = {}
@@ -109,7 +111,8 @@ def _read_table(tokens: Sequence[str]) -> Declared:
             key = [_unquote(part[0])] if _find(part, "primary", "key") else key
     if not key or not set(key) <= set(columns):
         raise BuildError(
-            f"schema.sql gives {name} no primary key, so its rows cannot be told apart: declare one."
+            f"schema.sql gives {name} no primary key, so its rows cannot be told apart: declare "
+            "one."
         )
     table = Table(name=name, key=key, columns=list(columns.values()))
     return Declared(
@@ -182,7 +185,8 @@ def _point_to_keys(one: Declared, tables: dict[str, Table]) -> Declared:
         table, dot, name = column.references.partition(".")
         if dot and table not in tables:
             raise BuildError(
-                f"schema.sql lets {one.table.name}.{column.name} refer to {table}, which it does not make."
+                f"schema.sql lets {one.table.name}.{column.name} refer to {table}, which it does "
+                "not make."
             )
         full = f"{table}.{tables[table].key[0]}" if dot and not name else column.references
         columns.append(column.model_copy(update={"references": full}))

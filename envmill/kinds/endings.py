@@ -19,7 +19,8 @@ from schemas.scenario import Draft
 async def play_twice(
     draft: Draft, environment: Environment, sandbox: Sandbox
 ) -> tuple[Ending, Ending] | str:
-    """Here and elsewhere; where a call of it is not taken, words for the author: which call, when, and what came of it."""
+    """Here and elsewhere; where a call of it is not taken, words for the author: which call, when,
+    and what came of it."""
     here = await _play(draft, environment, sandbox, start(draft))
     if isinstance(here, str):
         return f"the reference path does not run: {here}"

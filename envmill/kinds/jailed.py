@@ -51,8 +51,11 @@ class JailedKind:
         return f"{entry.partition(':')[0].replace('.', '/')}.py"
 
     def add_touches(
-        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
-    ) -> list[Tool]:  # noqa: ARG002
+        self,
+        tools: Sequence[Tool],
+        touches: Mapping[str, Touch],  # noqa: ARG002
+        tables: Sequence[Table],  # noqa: ARG002
+    ) -> list[Tool]:
         return list(tools)
 
     def list_policies(self, tables: Sequence[Table]) -> dict[str, Policy | float] | None:  # noqa: ARG002

@@ -81,7 +81,8 @@ async def find_loose(
         ):
             continue
         value = str(call.arguments.get(name) or "")
-        # One word is a text of its own only where the column says so: elsewhere it is a code or a choice.
+        # One word is a text of its own only where the column says so: elsewhere it is a code or a
+        # choice.
         if (
             EXEMPT not in hole
             and " " not in value.strip()
@@ -127,7 +128,8 @@ def loosen(verifier: Verifier, found: Sequence[LooseArgument]) -> Verifier:
 def _list_candidates(
     draft: Draft, environment: Environment
 ) -> Iterator[tuple[int, str, Mapping[str, Json]]]:
-    """(call, argument, what may stand where it goes). Numbers, choices, dates and texts that the state holds are compared."""
+    """(call, argument, what may stand where it goes). Numbers, choices, dates and texts that the
+    state holds are compared."""
     tools = {tool.name: tool for tool in environment.tools if tool.effect == "change"}
     known = {normalise(leaf) for leaf in list_leaves(draft.initial_state) if isinstance(leaf, str)}
     for place, call in enumerate(draft.oracle):

@@ -11,7 +11,8 @@ from schemas.base import Json
 from schemas.environment import Blueprint
 
 LEAST, CHANGES = 6, 3
-"""Tools that are made of documents, and those of them that write: with fewer nothing could go wrong."""
+"""Tools that are made of documents, and those of them that write: with fewer nothing could go
+wrong."""
 _RETURNS = re.compile(
     r"\b(returns?|returned|repl(y|ies)|responds?|gives back|answers with)\b", re.IGNORECASE
 )
@@ -77,7 +78,10 @@ def _find_outline_faults(plan: Blueprint) -> Iterator[str]:
         yield f"The tool {name} of the documents is neither planned nor left out with a reason."
     for name in sorted(planned - documented):
         if not name.startswith("find_"):
-            yield f"The tool {name} stands in no document: only one named `find_<table>` may be added."
+            yield (
+                f"The tool {name} stands in no document: only one named `find_<table>` may be "
+                "added."
+            )
     replying = {
         tool.name: list(tool.outputs.get("properties", {}))
         for tool in outline.tools

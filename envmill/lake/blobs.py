@@ -30,7 +30,8 @@ class Blobs:
             raise LakeError(f"{place} is missing. Restore it from a copy.", blob=name) from error
         if hash_blob(content) != name:
             raise LakeError(
-                f"{place} is damaged: its bytes have another hash than its name. Restore it from a copy.",
+                f"{place} is damaged: its bytes have another hash than its name. Restore it from "
+                "a copy.",
                 blob=name,
             )
         return content

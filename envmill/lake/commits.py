@@ -23,7 +23,8 @@ _MARKER = ".void"
 def find_commits(
     store: Store, run: str, attrition: Sequence[StoredFile], records: Sequence[MergeRecord]
 ) -> list[BatchName]:
-    """Batches that are committed, given a listing of the run's attrition: by a file there, or by one that was merged."""
+    """Batches that are committed, given a listing of the run's attrition: by a file there, or by
+    one that was merged."""
     doubtful = {entry.stem for entry in attrition if entry.name.endswith(_MARKER)}
     listed = (BatchName.parse(entry.stem) for entry in attrition if entry.name.endswith(".parquet"))
     merged = (

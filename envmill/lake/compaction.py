@@ -116,7 +116,8 @@ def _clean(lake: Lake, run: str, before: float) -> int:
 def _find_dead(
     lake: Lake, run: str, table: str, records: Sequence[MergeRecord], before: float
 ) -> Iterator[StoredFile]:
-    """Replaced before that time; or merged under a number that another compaction took, which nobody ever listed."""
+    """Replaced before that time; or merged under a number that another compaction took, which
+    nobody ever listed."""
     replaced = unite([one.replaces for one in records if one.modified <= before], table)
     known = unite([one.adds for one in records], table)
     for entry in lake.store.entries(folder_of(table, run)):

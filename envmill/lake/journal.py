@@ -35,7 +35,8 @@ class Journal:
             self._file = _create_locked(self.path)
         except OSError as error:
             raise LakeError(
-                f"No journal can be opened in {folder} ({error}). Make it writable, or set ENVMILL_HOME elsewhere."
+                f"No journal can be opened in {folder} ({error}). Make it writable, or set "
+                "ENVMILL_HOME elsewhere."
             ) from error
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._flusher: asyncio.Task[None] | None = None
@@ -79,7 +80,8 @@ class Journal:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._good)
             return LakeError(
-                f"The journal {self.path} cannot be written ({error}). Free space there, then run again."
+                f"The journal {self.path} cannot be written ({error}). Free space there, then run "
+                "again."
             )
         self._good += len(lines)
         return None
@@ -138,7 +140,8 @@ def _read_journal(path: Path) -> Iterator[ModelCall]:
             yield ModelCall.model_validate(_renew(orjson.loads(line)))
         except (ValueError, KeyError, TypeError) as error:
             raise LakeError(
-                f"{path}, line {number} is damaged ({error}). Delete that line: only its call is then asked again."
+                f"{path}, line {number} is damaged ({error}). Delete that line: only its call is "
+                "then asked again."
             ) from error
 
 

@@ -112,7 +112,8 @@ class Lake:
         attrition: Sequence[Attrition],
         stamp: Stamp,
     ) -> bool:
-        """Add the batch of a claimed attempt; its attrition file goes last and commits it. False when somebody ended the attempt."""
+        """Add the batch of a claimed attempt; its attrition file goes last and commits it. False
+        when somebody ended the attempt."""
         for table, record in TABLES.items():
             if batch.is_in(table) and not self.put(
                 record, by_table.get(table, ()), batch.stem, stamp

@@ -74,13 +74,15 @@ def find(lake: DuckDBPyConnection, start: str, run: str = "") -> RecordInRun:
     if not matches:
         place = f"run {run}" if run else "the lake"
         raise SettingsError(
-            f"No record of {place} has an id that starts with {start!r}. `envmill tables` shows what there is."
+            f"No record of {place} has an id that starts with {start!r}. `envmill tables` shows "
+            "what there is."
         )
     if len(matches) > 1 and start not in (one for _, one in matches):
         named = "\n".join(f"  {one}  ({table})" for table, one in list(matches)[:_MOST])
         more = f"\n  … and {len(matches) - _MOST} more" if len(matches) > _MOST else ""
         raise SettingsError(
-            f"{start!r} is the beginning of {len(matches)} ids. Type more of the one you mean:\n{named}{more}"
+            f"{start!r} is the beginning of {len(matches)} ids. Type more of the one you mean:\n"
+            f"{named}{more}"
         )
     table, key = next((pair for pair in matches if pair[1] == start), next(iter(matches)))
     runs = _sort_runs(lake, matches[table, key])
@@ -159,7 +161,8 @@ def _search(lake: DuckDBPyConnection, start: str, run: str) -> dict[tuple[str, s
 def _search_aside(
     lake: DuckDBPyConnection, start: str, run: str
 ) -> dict[tuple[str, str], list[str]]:
-    """A row that was set aside is in quarantine alone; of several promises it broke the first is shown."""
+    """A row that was set aside is in quarantine alone; of several promises it broke the first is
+    shown."""
     asked = """select min(id), list(distinct run) from quarantine where starts_with("row", $start) and $run in ('', run) group by "row" """
     return {
         ("quarantine", key): runs for key, runs in _fetch(lake, asked, {"start": start, "run": run})

@@ -33,7 +33,8 @@ def merge_files(
     number: int,
     writer: str,
 ) -> frozenset[str]:
-    """Publish the merged files and return their stems. They count once a merge record names them."""
+    """Publish the merged files and return their stems. They count once a merge record names
+    them."""
     groups = _read_groups(store, record, [[entry.name for entry in lot] for lot in _split(entries)])
     stems: set[str] = set()
     for part, content in enumerate(_encode_parts(groups, arrow_schema(record))):
@@ -58,7 +59,8 @@ def _split(entries: Sequence[StoredFile]) -> Iterator[list[StoredFile]]:
 def _read_groups(
     store: Store, record: type[Record], lots: Sequence[Sequence[str]]
 ) -> Iterator[pa.Table]:
-    """Rows of each lot, without those that a later attempt made again. Attrition keeps all: costs sum."""
+    """Rows of each lot, without those that a later attempt made again. Attrition keeps all: costs
+    sum."""
     if record.table == "attrition":
         yield from (pa.concat_tables(read_files(store, lot, record)) for lot in lots)
     elif len(lots) == 1:

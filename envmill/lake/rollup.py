@@ -37,7 +37,8 @@ def find_rollups(lake: Lake, snapshot: FileSnapshot, views: Mapping[str, str]) -
 
 
 def find_stale(lake: Lake, views: Mapping[str, str]) -> list[str]:
-    """Runs that have rollups none of which holds: they are asked live until somebody compacts them again."""
+    """Runs that have rollups none of which holds: they are asked live until somebody compacts them
+    again."""
     return [
         run
         for run in lake.runs()
@@ -48,7 +49,8 @@ def find_stale(lake: Lake, views: Mapping[str, str]) -> list[str]:
 def write_rollups(
     lake: Lake, run: str, views: Mapping[str, str], answer: Callable[[str], pa.Table]
 ) -> int:
-    """Keep the answer of every view for a run, unless it is kept. None is kept when the run moved while the views were asked."""
+    """Keep the answer of every view for a run, unless it is kept. None is kept when the run moved
+    while the views were asked."""
     snapshot = lake.snapshot(run)
     if find_rollups(lake, snapshot, views):
         return 0

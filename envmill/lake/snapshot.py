@@ -66,7 +66,8 @@ def take_snapshot(
             return look.snapshot
         before = look.snapshot if look.still else None
     raise LakeError(
-        f"Run {run} in {store.url} was compacted during each of {_TRIES} looks. Let one process at a time compact it."
+        f"Run {run} in {store.url} was compacted during each of {_TRIES} looks. Let one process "
+        "at a time compact it."
     )
 
 
@@ -120,7 +121,8 @@ def _select(
     committed: Set[str],
     told: Set[str],
 ) -> tuple[StoredFile, ...]:
-    """A file that a record adds or a commit tells of counts even when the listing lacks it: reading it then says what is missing."""
+    """A file that a record adds or a commit tells of counts even when the listing lacks it: reading
+    it then says what is missing."""
     replaced, added = (
         unite([one.replaces for one in records], table),
         unite([one.adds for one in records], table),

@@ -70,7 +70,8 @@ class QueryResult:
 def ask(
     lake: Lake, question: str, values: Values = (), limits: QueryLimits | None = None
 ) -> Generator[QueryResult]:
-    """Put one question. Rows are read inside the block: the time limit and the errors of the lake hold for them too."""
+    """Put one question. Rows are read inside the block: the time limit and the errors of the lake
+    hold for them too."""
     with ExitStack() as stack:
         connection = stack.enter_context(open_lake(lake, limits, question))
         require_question(connection, question)
@@ -89,7 +90,8 @@ def ask(
 def open_lake(
     lake: Lake, limits: QueryLimits | None = None, question: str = ""
 ) -> Generator[DuckDBPyConnection]:
-    """Tables and views for questions of our own, or what one question names; one time limit over all of them, and the same errors."""
+    """Tables and views for questions of our own, or what one question names; one time limit over
+    all of them, and the same errors."""
     limits, runs = limits or QueryLimits(), lake.runs()
     connection = open_views(lake, runs, limits.memory, question)
     timer = threading.Timer(limits.seconds, connection.interrupt)
@@ -120,7 +122,8 @@ def _explain(error: duckdb.Error, lake: Lake, runs: Sequence[str], limits: Query
         ) from error
     if isinstance(error, duckdb.OutOfMemoryException):
         raise Refused(
-            f"The question needs more than {limits.memory} of memory. Narrow it, aggregate, or allow more memory."
+            f"The question needs more than {limits.memory} of memory. Narrow it, aggregate, or "
+            "allow more memory."
         ) from error
     if isinstance(error, duckdb.PermissionException):
         raise Refused(f"{said}\nA question reads the lake and nothing else.") from error
@@ -133,6 +136,7 @@ def _explain(error: duckdb.Error, lake: Lake, runs: Sequence[str], limits: Query
     check_files(lake, runs)
     if isinstance(error, duckdb.IOException):
         raise LakeError(
-            f"{said}\nA compaction removed files while they were read, or a file is damaged. Ask again."
+            f"{said}\nA compaction removed files while they were read, or a file is damaged. Ask "
+            "again."
         ) from error
     raise SettingsError(said) from error

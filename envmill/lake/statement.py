@@ -39,7 +39,8 @@ def require_question(connection: DuckDBPyConnection, text: str) -> None:
         explained = _EXPLAIN.match(text)
         if not explained:
             raise Refused(
-                "Write it as EXPLAIN SELECT … or EXPLAIN ANALYZE SELECT …, without options or comments before SELECT."
+                "Write it as EXPLAIN SELECT … or EXPLAIN ANALYZE SELECT …, without options or "
+                "comments before SELECT."
             )
         return require_question(connection, text[explained.end() :])
     return _require_reading(connection, text)
@@ -56,7 +57,8 @@ def _require_reading(connection: DuckDBPyConnection, text: str) -> None:
             )
         if kind == "TABLE_FUNCTION" and not _FUNCTIONS.fullmatch(name := _name_function(node)):
             raise Refused(
-                f"A question reads tables and views by their names; {name}() is not for it. `envmill tables` lists them."
+                f"A question reads tables and views by their names; {name}() is not for it. "
+                "`envmill tables` lists them."
             )
 
 

@@ -37,7 +37,8 @@ def find_handed_over(request: str, opening: str) -> str:
 def list_delegations(
     request: str, opening: str, hidden: dict[str, Json]
 ) -> Iterator[tuple[str, str]]:
-    """(fact, words) where the opening is the request with the fact's value replaced by words that may leave it to the agent."""
+    """(fact, words) where the opening is the request with the fact's value replaced by words that
+    may leave it to the agent."""
     asked, opened = _TOKEN.findall(request), _TOKEN.findall(opening)
     for (start, end), (first, last) in _list_changed(asked, opened):
         if last - first > _MOST or not _ANY.search(normalise(" ".join(opened[first:last]))):
@@ -56,7 +57,8 @@ def list_delegations(
 def _list_changed(
     asked: list[str], opened: list[str]
 ) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Spans of both that differ; what a word or two keep apart is one: `the Bison` became `one of the others`."""
+    """Spans of both that differ; what a word or two keep apart is one: `the Bison` became `one of
+    the others`."""
     spans = list[tuple[tuple[int, int], tuple[int, int]]]()
     for op, start, end, first, last in SequenceMatcher(
         None, asked, opened, autojunk=False

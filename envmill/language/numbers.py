@@ -36,7 +36,10 @@ _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 _WORDS = {name: value for value, name in enumerate(_SMALL)} | {
     name: 10 * (place + 2) for place, name in enumerate(_TENS)
 }
-_BELOW_HUNDRED = rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[1:10])})\b)?|(?:{'|'.join(reversed(_SMALL))}))"
+_BELOW_HUNDRED = (
+    rf"(?:(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_SMALL[1:10])})\b)?|"
+    rf"(?:{'|'.join(reversed(_SMALL))}))"
+)
 _UNITS = "kg|km|cm|mm|kwh|ml|min|eur|usd|gbp|chf|g|l|h"
 # Six groups at most: a longer row of digits is no number, and would be tried from every one of its
 # places.
@@ -57,7 +60,8 @@ _HUNDREDS = rf"(?P<hundreds>{_BELOW_HUNDRED}) hundred\b(?: (?:and )?(?P<rest>{_B
 # Atomic: of "forty two thousand" no part is a number of its own.
 _NO_PART = r"(?<![^\W_])(?<![^\W_]-)(?<!thousand )(?<!thousand and )"
 _SPELLED = re.compile(
-    rf"{_NO_PART}(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|thousand|million)s?\b)"
+    rf"{_NO_PART}(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|"
+    r"thousand|million)s?\b)"
 )
 # A pronoun is no number.
 _PRONOUN_BEFORE = re.compile(

@@ -191,7 +191,8 @@ class Batch:
             return await self._watch.fetch(name)
 
     def _concede(self, request: Request, name: str, outcome: Outcome) -> None:
-        """A request refused for an optional field goes out again without it; any other would be refused again."""
+        """A request refused for an optional field goes out again without it; any other would be
+        refused again."""
         refused = BadRequest(
             f"{self.name} refused {request.prompt.name} for {request.subject}: {outcome.said}",
             param=outcome.param,

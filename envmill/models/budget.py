@@ -212,7 +212,8 @@ class Budget:
                 )  # one write, never shorter: a kill leaves the old sums or the new
         except OSError as error:
             raise LakeError(
-                f"The budget in {self._folder} cannot be kept ({error}). Free space there, then run again."
+                f"The budget in {self._folder} cannot be kept ({error}). Free space there, then "
+                "run again."
             ) from error
         finally:
             fcntl.flock(self._sums, fcntl.LOCK_UN)

@@ -38,7 +38,8 @@ class ApiConnection:
     async def ask(
         self, path: str, body: dict[str, Json], who: str
     ) -> list[dict[str, Json]] | dict[str, Json]:
-        """The answer to a question that a model may work on for long: the events of a stream, or the body of a whole answer.
+        """The answer to a question that a model may work on for long: the events of a stream, or
+        the body of a whole answer.
 
         A server that is asked for a stream may answer whole all the same. No limit is set here but
         on the silence within a stream.

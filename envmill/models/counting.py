@@ -60,7 +60,8 @@ class Scales:
     _cannot: set[Spec] = field(default_factory=set[Spec])
 
     async def weigh(self, spec: Spec, requests: Sequence[Request]) -> Count | None:
-        """None where the server does not count, is not set, or cannot be reached: an estimate goes on without it."""
+        """None where the server does not count, is not set, or cannot be reached: an estimate goes
+        on without it."""
         chosen = (
             [requests[number * len(requests) // _MOST] for number in range(_MOST)]
             if len(requests) > _MOST

@@ -114,7 +114,8 @@ def render_arguments(call: ToolCall) -> dict[str, Json]:
 def refuse_shape(what: str) -> Outage:
     """An answer of another shape tells nothing about the item."""
     return Outage(
-        f"The answer holds no {what}, though its status was good. Something in between may have answered: check the address.",
+        f"The answer holds no {what}, though its status was good. Something in between may have "
+        "answered: check the address.",
         sent=True,
     )
 
@@ -134,7 +135,8 @@ def add_cached(fresh: int, cached: int, written: int, output: int, reasoning: in
 def concede(
     refused: BadRequest, written: WireRequest, terms: ModelTerms, optional: frozenset[str]
 ) -> ModelTerms | None:
-    """Terms under which the request may be taken, when the server names what it does not take; None when it does not."""
+    """Terms under which the request may be taken, when the server names what it does not take; None
+    when it does not."""
     param, said = str(refused.facts.get("param", "")), refused.message
     limit = next((name for name in _LIMITS if name in written.body), "")
     if limit and "max_" in f"{param} {said}" and (most := _find_most(said)):

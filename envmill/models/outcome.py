@@ -12,7 +12,8 @@ _LAST = "The last part of a reply; those before it are calls of their own."
 def name_outcome(
     request: Request, heard: ParsedCompletion
 ) -> tuple[Literal["reply", "part", "failure"], str]:
-    """The outcome, and what is wrong with it. A part is of use only with the parts before and after it."""
+    """The outcome, and what is wrong with it. A part is of use only with the parts before and after
+    it."""
     if (
         heard.completion.stop == "length"
         and heard.completion.text.strip()

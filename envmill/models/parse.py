@@ -117,7 +117,8 @@ def _validate(value: dict[str, Json], record: type[C]) -> C | str:
 def _complain(error: ValidationError) -> str:
     faults = error.errors(include_url=False, include_context=False)
     told = [
-        f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}{_quote(fault['type'], fault['input'])}"
+        f"{'.'.join(map(str, fault['loc'])) or 'reply'}: "
+        f"{fault['msg']}{_quote(fault['type'], fault['input'])}"
         for fault in faults
     ]
     more = f"; and {len(told) - _FAULTS} more" if len(told) > _FAULTS else ""

@@ -79,7 +79,8 @@ class Prices:
             ) from error
         except (OSError, ValueError) as error:
             raise SettingsError(
-                f"The price file {path} cannot be read ({error}). Mend it, or point ENVMILL_PRICES at another."
+                f"The price file {path} cannot be read ({error}). Mend it, or point "
+                "ENVMILL_PRICES at another."
             ) from error
         if strange := sorted(found.keys() - {"price"}):
             raise SettingsError(

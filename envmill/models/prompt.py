@@ -34,7 +34,8 @@ class Prompt:
     def load(
         cls, path: Path, takes: type[Contract] | None = None, gives: type[Contract] | None = None
     ) -> "Prompt":
-        """With its records the file is linted: a prompt that says less than it is given fails here, and not in the bill."""
+        """With its records the file is linted: a prompt that says less than it is given fails here,
+        and not in the bill."""
         text = _include(path)
         if takes is not None and (faults := lint(text, takes, gives)):
             raise SettingsError(f"Prompt {path}: {'; '.join(faults)}.", faults=faults)
@@ -66,7 +67,8 @@ class Prompt:
         return SLOT.sub(fill, self.text)
 
     def cut(self, text: str) -> list[str]:
-        """Rendered text in the parts that a cache can keep: what is constant, then each section that inputs fill, three parts at most."""
+        """Rendered text in the parts that a cache can keep: what is constant, then each section
+        that inputs fill, three parts at most."""
         headings = [
             section.partition("\n")[0]
             for section in _SECTION.split(self.text)[1:]

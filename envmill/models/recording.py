@@ -66,7 +66,8 @@ def read_recording(path: Path) -> list[ModelCall]:
         head, *rows = [orjson.loads(line) for line in path.read_bytes().splitlines()]
     except (OSError, ValueError) as error:
         raise SettingsError(
-            f"{path} cannot be read as a recording ({error}). Make one with `envmill run --record FILE`."
+            f"{path} cannot be read as a recording ({error}). Make one with `envmill run --record "
+            "FILE`."
         ) from error
     if not is_object(head) or head.get("kind") != _KIND:
         raise SettingsError(
@@ -94,7 +95,8 @@ def _read_row(row: Json, path: Path, number: int) -> ModelCall:
         )
     except (ValidationError, KeyError, TypeError, ValueError) as error:
         raise SettingsError(
-            f"{path}, line {number} is no model call ({error}). Copy the file again, or record anew."
+            f"{path}, line {number} is no model call ({error}). Copy the file again, or record "
+            "anew."
         ) from error
 
 

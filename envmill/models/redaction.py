@@ -62,7 +62,8 @@ class Redactor:
         return _SHAPES.sub(_HIDDEN, self.hide(text))
 
     def clean(self, error: E) -> E:
-        """The same error without secrets; its causes stay behind, since their texts and objects hold headers."""
+        """The same error without secrets; its causes stay behind, since their texts and objects
+        hold headers."""
         facts = {
             name: self.hide_all(value) if isinstance(value, str) else value
             for name, value in error.facts.items()

@@ -125,7 +125,8 @@ class ByOrder:
 def open_playback(
     calls: Iterable[ModelCall], given: Iterable[ModelCall], by_order: bool
 ) -> dict[Role, Provider]:
-    """Every role that was recorded, under its own model: the same question may have been put to two of them."""
+    """Every role that was recorded, under its own model: the same question may have been put to two
+    of them."""
     recorded, told = list(calls), list(given)
     roles: set[Role] = {"author", *(call.role for call in recorded)}
     return {

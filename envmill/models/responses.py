@@ -87,7 +87,8 @@ class Responses:
 
 
 def _write_include(request: Request) -> list[str]:
-    """Nothing is kept at the vendor's, so the reasoning behind calls comes sealed, for the next turn."""
+    """Nothing is kept at the vendor's, so the reasoning behind calls comes sealed, for the next
+    turn."""
     wanted = {
         "message.output_text.logprobs": request.sampling.logprobs,
         "reasoning.encrypted_content": bool(request.tools),
@@ -164,7 +165,8 @@ def _check_status(response: dict[str, Json]) -> Completion | None:
         )
     if status == "failed" and code and code not in ("server_error", "vector_store_timeout"):
         raise BadRequest(
-            f"The response failed with {code}: {said}. Mend the request: asking again changes nothing.",
+            f"The response failed with {code}: {said}. Mend the request: asking again changes "
+            "nothing.",
             code=code,
         )
     raise Outage(

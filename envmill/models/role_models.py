@@ -59,7 +59,8 @@ def read_specs(config: RunConfig) -> dict[Role, Spec]:
             specs[role] = Spec.parse(text)
     author = specs["author"]
     if author.provider.startswith(BATCH) and author.direct.provider in VENDORS:
-        # No batch takes turns: the author's own model is asked for them directly. Gate S17 asks the user whatever the form.
+        # No batch takes turns: the author's own model is asked for them directly. Gate S17 asks the
+        # user whatever the form.
         turning: set[Role] = {
             *_list_turning(config),
             *(("user",) if config.person == "model" else ()),
@@ -90,7 +91,8 @@ def check_cast(config: RunConfig, settings: Settings) -> None:
 def _check_spec(role: Role, spec: Spec) -> None:
     if spec.provider not in get_args(ProviderName):
         raise SettingsError(
-            f"The {role}'s model is {str(spec)!r}: its provider must be one of {', '.join(get_args(ProviderName))}."
+            f"The {role}'s model is {str(spec)!r}: its provider must be one of "
+            f"{', '.join(get_args(ProviderName))}."
         )
     if spec.provider not in ("offline", "replay") and not spec.model:
         mend = (
@@ -99,11 +101,13 @@ def _check_spec(role: Role, spec: Spec) -> None:
             else f"write {spec.provider}:my-model"
         )
         raise SettingsError(
-            f"The {role} is asked through {spec.provider}, and no model is named: {mend}; `envmill models` lists some."
+            f"The {role} is asked through {spec.provider}, and no model is named: {mend}; "
+            "`envmill models` lists some."
         )
     if spec.provider in ("offline", "replay") and spec.model:
         raise SettingsError(
-            f"The {role}'s model is {str(spec)!r}: {spec.provider} has no model to choose, leave it out."
+            f"The {role}'s model is {str(spec)!r}: {spec.provider} has no model to choose, leave "
+            "it out."
         )
     if spec.provider.startswith(BATCH) and role in CONVERSING:
         raise SettingsError(
@@ -148,7 +152,8 @@ def find_endpoint(spec: Spec, settings: Settings) -> Endpoint:
             ", ".join(sorted(name for name, one in settings.endpoints.items() if one.url)) or "none"
         )
         raise SettingsError(
-            f"{spec} names the server {name!r}, which is not set. Set ENVMILL_ENDPOINT_{name.upper()}=URL; known: {known}."
+            f"{spec} names the server {name!r}, which is not set. Set "
+            f"ENVMILL_ENDPOINT_{name.upper()}=URL; known: {known}."
         )
     if not endpoint.url and not endpoint.key:
         raise SettingsError(

@@ -87,7 +87,8 @@ class Client(Protocol):
 def open_client(
     vendor: Literal["openai", "anthropic"], endpoint: Endpoint, silence: float = SILENCE
 ) -> Client:
-    """A client in the running loop. The SDKs are imported here: they take a second, and offline runs need none of them."""
+    """A client in the running loop. The SDKs are imported here: they take a second, and offline
+    runs need none of them."""
     if vendor == "openai":
         import openai as sdk
 

@@ -182,7 +182,8 @@ class ModelSession:
         sampling: Sampling = _DEFAULT,
         sample: int = 0,
     ) -> Completion:
-        """The next turn of a conversation as it came. A refusal, a cut or a malformed call is the model's turn too, and not repaired."""
+        """The next turn of a conversation as it came. A refusal, a cut or a malformed call is the
+        model's turn too, and not repaired."""
         request = self._request(
             prompt,
             inputs,

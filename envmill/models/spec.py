@@ -30,7 +30,8 @@ class Spec:
         spec = cls(provider, found["model"], found["endpoint"]) if found else cls(provider, model)
         if not provider or model.startswith("@"):
             raise SettingsError(
-                f"{text!r} names no model: write it like openai:gpt-x, or openai:my-model@my_server."
+                f"{text!r} names no model: write it like openai:gpt-x, or "
+                "openai:my-model@my_server."
             )
         return spec
 

@@ -28,7 +28,8 @@ _STATUS = {
 _WORDS = re.compile(
     rb'_delta"|\.delta"|"(?:content|reasoning|reasoning_content|refusal|arguments)": ?"[^"]'
 )
-"""Words of an answer, in the pieces of any format; heads of answers, pings and comments have none."""
+"""Words of an answer, in the pieces of any format; heads of answers, pings and comments have
+none."""
 
 
 def has_begun(piece: bytes) -> bool:

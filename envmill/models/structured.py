@@ -37,7 +37,8 @@ def make_schema(record: type[Contract]) -> Json:
     }
     if len({*titles.values()}) < len(parts):
         raise ValueError(
-            f"Two parts of {record.__name__} have one title among {sorted(titles.values())}: give one of them another."
+            f"Two parts of {record.__name__} have one title among {sorted(titles.values())}: give "
+            "one of them another."
         )
     if all(name == title for name, title in titles.items()):
         return schema

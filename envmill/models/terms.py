@@ -30,7 +30,8 @@ def check_terms(config: RunConfig, settings: Settings, lake: Lake) -> None:
     prices = Prices.load(settings.prices)
     if config.reuse and config.reuse not in lake.runs():
         raise SettingsError(
-            f"There is no run {config.reuse!r} to reuse replies of. Set `reuse` to one of the runs in {lake.url}."
+            f"There is no run {config.reuse!r} to reuse replies of. Set `reuse` to one of the "
+            f"runs in {lake.url}."
         )
     if config.budget is not None:
         specs = [spec for spec in read_specs(config).values() if spec.provider not in _FREE]

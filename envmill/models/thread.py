@@ -27,7 +27,8 @@ class Thread:
     def go_on(
         self, prompt: Prompt, inputs: Contract, complaint: str, stands: Contract | None = None
     ) -> tuple[Message, ...]:
-        """The conversation with a complaint at its end, and with everything that changed since: what the prompt shows, what was replied."""
+        """The conversation with a complaint at its end, and with everything that changed since:
+        what the prompt shows, what was replied."""
         told, shown = inputs.model_dump(mode="json"), list_slots(prompt.text) - set(_OWN)
         new = [
             name for name, value in told.items() if name in shown and self.inputs.get(name) != value
@@ -38,7 +39,8 @@ class Thread:
         if stands is not None and parse_reply(self.messages[-1].text, type(stands)) != stands:
             changed.insert(
                 0,
-                f"Your reply was changed since. It is now:\n\n{canonical_json(stands.model_dump(mode='json'))}",
+                "Your reply was changed since. It is now:\n\n"
+                f"{canonical_json(stands.model_dump(mode='json'))}",
             )
         return (*self.messages, Message("user", "\n\n".join([complaint, *changed])))
 

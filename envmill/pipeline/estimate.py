@@ -157,7 +157,8 @@ class _Load:
 async def estimate(
     lake: Lake, config: RunConfig, recipe: Recipe, prices: Prices, scales: Scales | None = None
 ) -> list[Forecast]:
-    """By step and prompt; steps nobody ever ran with this recipe are not in it. Without scales no server is asked to count."""
+    """By step and prompt; steps nobody ever ran with this recipe are not in it. Without scales no
+    server is asked to count."""
     if config.given_by:
         return await _estimate_given(lake, config, recipe, prices, scales)
     rendered = await _render_first(recipe, config)

@@ -65,7 +65,8 @@ def choose(
     tell: Tell,
     err: Tell,
 ) -> Selection:
-    """The rows that leave; SettingsError where none is left. `tell` and `err` get what stays, in words."""
+    """The rows that leave; SettingsError where none is left. `tell` and `err` get what stays, in
+    words."""
     lake = Lake(settings.lake)
     load = unite_loads([read_load(lake, run) for run in runs])
     protected = read_protected(settings.protected, settings.sketches)
@@ -117,7 +118,8 @@ def read_load(lake: Lake, run: str) -> ExportInput:
         if step not in marks
     ]:
         raise SettingsError(
-            f"Run {run} has not come to {lacking[0]} yet. Go on with it: `envmill run --resume {run}`."
+            f"Run {run} has not come to {lacking[0]} yet. Go on with it: `envmill run --resume "
+            f"{run}`."
         )
     entered = enter_load(
         StepInputs(lake, run, marks, config, RECIPES[config.recipe](read_themes()))
@@ -183,8 +185,12 @@ _STAYS = {
 
 
 def _pay_parts(lake: Lake, runs: Sequence[str], cargo: ExportSet, tell: Tell) -> ExportSet:
-    """The cargo with the verifiers named that may pay for parts; the others pay all or nothing, and are told with what was earned."""
-    question = "select subject, gate, finding from gate_evidence where list_contains(?, run) and gate in ('S2', 'S13') and finding is not null"
+    """The cargo with the verifiers named that may pay for parts; the others pay all or nothing, and
+    are told with what was earned."""
+    question = (
+        "select subject, gate, finding from gate_evidence where list_contains(?, run) and gate "
+        "in ('S2', 'S13') and finding is not null"
+    )
     dossiers = [
         (str(subject), str(gate), finding)
         for subject, gate, finding in _ask(lake, question, [list(runs)])
@@ -205,7 +211,8 @@ def _select(
         tell(f"band: {_count(left)}")
     if not kept.scenarios:
         raise SettingsError(
-            f"Nothing was exported: {chosen.policy} passes no scenario in the band {chosen.least:g} to {chosen.most:g}."
+            f"Nothing was exported: {chosen.policy} passes no scenario in the band "
+            f"{chosen.least:g} to {chosen.most:g}."
         )
     return kept, left
 
@@ -270,7 +277,8 @@ def _describe_terms(evidence: Any) -> str:
         if what != "no_terms_of"
     ]
     advice = (
-        f". No entry is about {', '.join(strangers)}: add one with `train = true` or `train = false`"
+        f". No entry is about {', '.join(strangers)}: add one with `train = true` or `train = "
+        "false`"
         if strangers
         else ""
     )

@@ -59,6 +59,7 @@ def _read(path: Path) -> list[Json]:
         ) from error
     if not whole:
         raise SettingsError(
-            f"{path} is no recall feed of form {FORM}, or some of its entries are missing. Name another file."
+            f"{path} is no recall feed of form {FORM}, or some of its entries are missing. Name "
+            "another file."
         )
     return entries

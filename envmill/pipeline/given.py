@@ -92,7 +92,8 @@ def find_given(lake: Lake, config: RunConfig, recipe: Recipe) -> GivenEnvironmen
     wanted = {parent.environment for parent in parents} if config.harden else homes.keys()
     if not wanted:
         raise SettingsError(
-            f"There is nothing to start from in {', '.join(config.given_by)}: {_explain(skipped, config)}"
+            f"There is nothing to start from in {', '.join(config.given_by)}: "
+            f"{_explain(skipped, config)}"
         )
     places = {
         environment: (int(first), list(held))
@@ -119,21 +120,25 @@ def _check(lake: Lake, config: RunConfig, recipe: Recipe) -> None:
         )
     if config.corpus or config.target is not None:
         raise SettingsError(
-            "A run that starts from environments of earlier runs makes none: leave out `corpus` and `target`."
+            "A run that starts from environments of earlier runs makes none: leave out `corpus` "
+            "and `target`."
         )
     if not recipe.poses:
         raise SettingsError(
-            f"Recipe {recipe.name} composes its scenarios with the environment: no others can be written for it."
+            f"Recipe {recipe.name} composes its scenarios with the environment: no others can be "
+            "written for it."
         )
     for run in config.given_by:
         stored = lake.find_fixed(run, "config")
         if stored is None:
             raise SettingsError(
-                f"There is no run {run} in {lake.url}. Known runs: {', '.join(lake.runs()[-10:]) or 'none'}."
+                f"There is no run {run} in {lake.url}. Known runs: "
+                f"{', '.join(lake.runs()[-10:]) or 'none'}."
             )
         if (other := RunConfig.read(stored).recipe) != config.recipe:
             raise SettingsError(
-                f"Run {run} was made by recipe {other}, and this one is of {config.recipe}: give `recipe` {other}."
+                f"Run {run} was made by recipe {other}, and this one is of {config.recipe}: give "
+                f"`recipe` {other}."
             )
 
 
@@ -144,7 +149,10 @@ def _explain(skipped: Mapping[str, int], config: RunConfig) -> str:
         ", ".join(f"{count} {reason}" for reason, count in skipped.items())
         or "no scenario was kept"
     )
-    return f"{told}. Lower `above` or `least_attempts`, name a policy with `for_policy`, or give attempts made elsewhere as `rates`."
+    return (
+        f"{told}. Lower `above` or `least_attempts`, name a policy with `for_policy`, or give "
+        "attempts made elsewhere as `rates`."
+    )
 
 
 def _find_parents(
@@ -174,7 +182,8 @@ def _find_parents(
             skipped["ask back, which more look-ups make no harder"] += 1
         elif judged.attempts < config.least_attempts:
             skipped[
-                f"have fewer than {config.least_attempts} judged attempts by {policy or 'any policy'}"
+                f"have fewer than {config.least_attempts} judged attempts by "
+                f"{policy or 'any policy'}"
             ] += 1
         elif judged.share <= config.above:
             skipped[f"are passed by {policy} in no more than {config.above:g} of its attempts"] += 1
@@ -236,7 +245,8 @@ class HandedLap:
         )
 
     def hand_over(self, step: str, subject: Subject[object]) -> Result:
-        """Records that the earlier run made of the subject at the step, and what its gates said then."""
+        """Records that the earlier run made of the subject at the step, and what its gates said
+        then."""
         homes = [
             (one, run)
             for one, run in self.environments.values()

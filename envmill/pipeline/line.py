@@ -94,7 +94,8 @@ def make_step(
     decide: Decide[T] | None = None,
     prompts: tuple[Prompt, ...] = (),
 ) -> PipelineStep:
-    """A row of the table. A step works on nothing but what it entered, so the record's type is checked here and then forgotten."""
+    """A row of the table. A step works on nothing but what it entered, so the record's type is
+    checked here and then forgotten."""
     return PipelineStep(
         lap,
         stage,
@@ -145,7 +146,8 @@ def _decide_repeats(
 def _decide_untrainable(
     subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext
 ) -> Mapping[str, Finding]:
-    """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
+    """Here and not in the filter: the step before is the first after which the probes of all
+    siblings are known, and nothing is paid
     for in between."""
     placed = {subject.id: subject.record for subject in subjects}
     probes = {

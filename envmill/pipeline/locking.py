@@ -61,7 +61,8 @@ def make_lock(
     tell: Tell,
     err: Tell,
 ) -> DataLock:
-    """The lock of an export that is not written. SettingsError where nothing leaves, or where verifiers of several versions judged."""
+    """The lock of an export that is not written. SettingsError where nothing leaves, or where
+    verifiers of several versions judged."""
     lake = Lake(settings.lake)
     selection = choose(settings, runs, options, terms, tell, err)
     cargo = selection.cargo

@@ -127,7 +127,8 @@ def _bind_batches(
 async def open_judge(
     spec: str, settings: Settings, answer: Author | None = None
 ) -> AsyncGenerator[ModelSession]:
-    """A judge outside of any run. Its replies are journalled in the home, so that an interrupted calibration pays for nothing twice."""
+    """A judge outside of any run. Its replies are journalled in the home, so that an interrupted
+    calibration pays for nothing twice."""
     async with open_role("judge", spec, settings, settings.home / "calibration", answer) as models:
         yield models
 
@@ -200,7 +201,8 @@ def _check_author(config: RunConfig, settings: Settings, answer: Author | None) 
     roles = [role for role, spec in read_specs(config).items() if spec.provider == "offline"]
     if roles and answer is None and not settings.author_url:
         raise SettingsError(
-            f"The {roles[0]}'s provider is `offline`, and no embedded author is registered: name a model."
+            f"The {roles[0]}'s provider is `offline`, and no embedded author is registered: name "
+            "a model."
         )
 
 

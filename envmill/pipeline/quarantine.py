@@ -37,7 +37,8 @@ class Loss:
 async def set_aside(
     walk: Runner, step: str, rows: Mapping[str, Sequence[Quarantine]], losses: Sequence[Loss]
 ) -> bool:
-    """`rows`: by subject. False when another process took an attempt: look again before going on."""
+    """`rows`: by subject. False when another process took an attempt: look again before going
+    on."""
     if step not in STEP:
         return _put_by_themselves(walk, [row for found in rows.values() for row in found])
     buckets = int(walk.lake.fix(walk.context.run, step, {"buckets": 1})["buckets"])

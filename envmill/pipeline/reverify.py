@@ -97,7 +97,8 @@ def read_withdrawn(lake: Lake, run: str) -> set[str]:
 
 
 async def judge_again(lake: Lake, shipped: Shipped, means: GateContext) -> RejudgedEnvironment:
-    """An environment that fails takes its scenarios along. Attacks come from every run that has any on it."""
+    """An environment that fails takes its scenarios along. Attacks come from every run that has any
+    on it."""
     (environment,) = [
         one for one in lake.read(Environment, shipped.run) if one.id == shipped.environment
     ][:1] or [None]
@@ -151,7 +152,8 @@ async def _pass(gates: Sequence[Gate[T]], subject: T, means: GateContext) -> lis
             finding = fail(
                 gate.name,
                 "not_repeated",
-                f"it dropped this once ({finding.reason}: {finding.detail}), then said {again.outcome}",
+                f"it dropped this once ({finding.reason}: {finding.detail}), then said "
+                f"{again.outcome}",
             )
         findings.append(finding)
         if finding.outcome in ("dropped", "error"):

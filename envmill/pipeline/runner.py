@@ -219,7 +219,8 @@ class Runner:
             return end(
                 exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result()
             )
-        except Exception as error:  # one item's bug becomes a row, and the step fails with it  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001
+            # one item's bug becomes a row, and the step fails with it
             return end("error", "bug", f"{type(error).__name__}: {error}", Result())
         found = self._let_pass(step, result.findings)
         result = self._keep_locks(
@@ -259,7 +260,8 @@ class Runner:
         )
 
     async def _save(self, step: PipelineStep, bucket: int, done: Sequence[StepOutcome]) -> None:
-        """Publish what still lacks once every earlier attempt has ended. If others end ours, look again, and wait longer for theirs."""
+        """Publish what still lacks once every earlier attempt has ended. If others end ours, look
+        again, and wait longer for theirs."""
         make_stamp, patience = (
             partial(self.stamp, step.name, self.marks[step.name].fingerprint, bucket),
             PATIENCE,

@@ -104,7 +104,8 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
 async def _ask_interface(
     prompt: Prompt, plan: Blueprint, complaint: str, models: ModelSession
 ) -> Blueprint:
-    """What is not written of the documents is kept with its reason beside what the partition left out."""
+    """What is not written of the documents is kept with its reason beside what the partition left
+    out."""
     known = plan.model_dump(include={"summary", "requirements", "rules"})
     inputs = InterfaceInput(brief=plan.brief, **known, ddl=plan.files[SCHEMA])
     reply = await models.ask(prompt, inputs, SelectedReply, complaint=complaint)
@@ -121,7 +122,8 @@ async def _ask_interface(
 async def _ask_walk(
     prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
-    """Ask for a scenario along the offered chain, or along a walk of the outline that was not carried out."""
+    """Ask for a scenario along the offered chain, or along a walk of the outline that was not
+    carried out."""
     suggested = brief.offered or _suggest_walk(brief.environment, brief.number)
     inputs = WalkInput.model_validate(describe_offer(replace(brief, offered=suggested)))
     return await models.ask(prompt, inputs, WalkReply, complaint=repair.render())

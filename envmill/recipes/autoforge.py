@@ -102,7 +102,8 @@ def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
 async def _ask_dag(
     prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession
 ) -> ScenarioReply:
-    """Along the offered chain, or along one that is only suggested; what comes back is judged over the types of the tools."""
+    """Along the offered chain, or along one that is only suggested; what comes back is judged over
+    the types of the tools."""
     graph = await weave_environment(brief.environment)
     if brief.offered is None and (
         drawn := sample_for(brief.environment, graph, brief.number, SAMPLER)

@@ -125,7 +125,8 @@ _write_no_checks = _refuse("writes no checks: build with `checks` derived")
 
 async def _write_no_part(_part: Part, blueprint: Blueprint, *_: object) -> NoReturn:
     raise SettingsError(
-        f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with the recipe it came from."
+        f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with the "
+        "recipe it came from."
     )
 
 
@@ -200,15 +201,18 @@ class Recipe:
     """Environment → procedural tests, over the rows of its blueprint if it has any; with the ones
     before, their repair."""
     debug: Debug = _mend_nothing
-    """Red tests, by their places, with how they ended → both with what is at fault mended; None where it is to be written anew."""
+    """Red tests, by their places, with how they ended → both with what is at fault mended; None
+    where it is to be written anew."""
     sum_errors: Callable[
         [Blueprint, Sequence[Sequence[Complaint]], Repair, ModelSession], Awaitable[Repair]
     ] = _sum_nothing
-    """Complaints about each version of a program so far → its repair, with a summary of them where one is written."""
+    """Complaints about each version of a program so far → its repair, with a summary of them where
+    one is written."""
     write_part: Callable[
         [Part, Blueprint, Mapping[Part, str], Repair, ModelSession], Awaitable[str]
     ] = _write_no_part
-    """A part of an errand's machine, with what was made of it so far; only blueprints that are errands are asked for parts."""
+    """A part of an errand's machine, with what was made of it so far; only blueprints that are
+    errands are asked for parts."""
 
     plan_errands: PlanErrands = plan_nothing
     """Block of scenarios → a line for each; none where the recipe knows their errands otherwise."""
@@ -225,7 +229,8 @@ class Recipe:
     sift: Callable[[Sequence[Rollout], Scenario], tuple[list[Rollout], tuple[Finding, ...]]] = (
         _keep_all
     )
-    """Rollouts of the teacher → those that trajectories are chosen from, and a finding for each step that sifted them."""
+    """Rollouts of the teacher → those that trajectories are chosen from, and a finding for each
+    step that sifted them."""
 
     @property
     def poses(self) -> bool:

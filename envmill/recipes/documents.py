@@ -53,7 +53,8 @@ def load_metadata() -> Prompt:
 async def refuse_corpus(recipe: RecipeName, _text: str, _account: ModelSession) -> ThemeReply:
     """No theme is found in a text where documents say what there is."""
     raise SettingsError(
-        f"Recipe {recipe} starts from documents of tools: leave `corpus` out, and name them under `documents`."
+        f"Recipe {recipe} starts from documents of tools: leave `corpus` out, and name them under "
+        "`documents`."
     )
 
 
@@ -85,7 +86,8 @@ async def part_domains(text: str, models: ModelSession) -> list[ThemeReply]:
         outline_proposal(one, Size.of(source.tools, source.collections))
         for one in await _propose(source, candidates)
     ]
-    # The largest of each domain first: a service of four hundred operations must not crowd out all others.
+    # The largest of each domain first: a service of four hundred operations must not crowd out all
+    # others.
     turns = [part for turn in zip_longest(*outlined) for part in turn if part is not None][
         : source.wanted
     ]
@@ -104,7 +106,8 @@ def seed_domain(
     config: RunConfig,
     past: Past = NO_PAST,
 ) -> Seed:
-    """A domain as a seed, with its outline and the licence of its documents; a theme of a text as any other."""
+    """A domain as a seed, with its outline and the licence of its documents; a theme of a text as
+    any other."""
     seed = seed_theme(recipe, theme, licence, source, config, past)
     if not isinstance(theme, Found):
         return seed

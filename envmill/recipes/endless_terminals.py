@@ -100,11 +100,15 @@ async def _ask_errand(
     models: ModelSession,
     _before: Blueprint | None = None,
 ) -> Blueprint:
-    """An errand as its one file. The truth stays in it: no prompt that writes the machine is given the end of it."""
+    """An errand as its one file. The truth stays in it: no prompt that writes the machine is given
+    the end of it."""
     errand = await models.ask(
         prompt, ErrandInput(brief=seed.brief), Errand, complaint=repair.render()
     )
-    title = f"{seed.brief.theme.replace('_', ' ')} for {seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
+    title = (
+        f"{seed.brief.theme.replace('_', ' ')} for "
+        f"{seed.brief.cell.persona if seed.brief.cell else 'somebody'}"
+    )
     return Blueprint(
         kind="terminal",
         brief=seed.brief,

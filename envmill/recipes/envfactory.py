@@ -71,7 +71,8 @@ _FOLDER = PROMPTS / NAME
 
 
 def make(themes: Themes, _whole: int = WHOLE) -> Recipe:
-    """The recipe; what documents describe is parted into domains, other fields of work have their tools sketched."""
+    """The recipe; what documents describe is parted into domains, other fields of work have their
+    tools sketched."""
     theme, rows, code, trials, checks = (
         load_theme(),
         load_rows(),

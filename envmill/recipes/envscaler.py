@@ -132,7 +132,8 @@ async def _ask_parts(
     repair: Repair,
     models: ModelSession,
 ) -> ProgramReply:
-    """A program too long for one reply: its class, then its methods, a few at a time; of a failed one only the parts at fault."""
+    """A program too long for one reply: its class, then its methods, a few at a time; of a failed
+    one only the parts at fault."""
     known = asked.model_dump()
     names = [tool.name for tool in asked.tools]
     kept = ProgramParts.read(before.source, names) if before else None

@@ -103,7 +103,8 @@ def _begin(seed: Seed) -> Blueprint:
 
 
 def _blame(repair: Repair) -> int:
-    """The first part that a complaint speaks of; requirements and rules where none speaks of a part."""
+    """The first part that a complaint speaks of; requirements and rules where none speaks of a
+    part."""
     parts, lines = (
         (SCHEMA_FAULT, ROWS_FAULT, TOOLS_FAULT),
         [complaint.words for complaint in repair.complaints],
@@ -174,7 +175,10 @@ def _describe_shared(one: SharedIdentity) -> str:
         " and ".join(one.tables.values()),
         f", with equal {', '.join(one.fields)}" if one.fields else "",
     )
-    return f"At least two of each {one.name} stand in {tables} under the same `{one.key}`{fields}; others stand in one of these tables alone."
+    return (
+        f"At least two of each {one.name} stand in {tables} under the same `{one.key}`{fields}; "
+        "others stand in one of these tables alone."
+    )
 
 
 async def ask_code(

@@ -24,7 +24,8 @@ def load_theme() -> Prompt:
 def pick_themes(
     recipe: RecipeName, themes: Themes, config: RunConfig, past: Past = NO_PAST
 ) -> list[Seed]:
-    """Least-used themes first, so that every domain gets its share; one that comes again asks for another variation."""
+    """Least-used themes first, so that every domain gets its share; one that comes again asks for
+    another variation."""
     texts, sizes = dict(themes), config.model_dump(include=_SIZES)
     picked: list[Seed] = []
     for theme, number in islice(order_turns(list(texts), config, past), config.environments):
@@ -69,7 +70,8 @@ def seed_theme(
     config: RunConfig,
     past: Past = NO_PAST,
 ) -> Seed:
-    """A found theme as a seed, of the sizes that the run asks for; one that was used before, under its next variation."""
+    """A found theme as a seed, of the sizes that the run asks for; one that was used before, under
+    its next variation."""
     told = {
         "theme": theme.theme,
         "text": theme.description,

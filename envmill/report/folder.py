@@ -73,7 +73,8 @@ async def write_report(
     attempts: int | None = SAMPLE,
     sandbox: Sandbox | None = None,
 ) -> WrittenReport:
-    """The report of one run; a report that is there already is replaced. `attempts`: how many show every turn; None for all.
+    """The report of one run; a report that is there already is replaced. `attempts`: how many show
+    every turn; None for all.
 
     With a sandbox those are played again, so that it can be said what each call changed.
     """
@@ -198,7 +199,8 @@ def _replace(folder: Path) -> Generator[Path]:
     untouched."""
     if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).exists():
         raise SettingsError(
-            f"{folder} holds something that is no report. Name another folder with --out, or empty that one."
+            f"{folder} holds something that is no report. Name another folder with --out, or "
+            "empty that one."
         )
     part = folder.with_name(f".{folder.name}.part")
     try:
@@ -230,6 +232,7 @@ def find_charts() -> Path:
     )
     if script is None or not script.exists():
         raise SettingsError(
-            "The charting library is missing: plotly is not installed. Install it with `make setup`."
+            "The charting library is missing: plotly is not installed. Install it with `make "
+            "setup`."
         )
     return script

@@ -63,8 +63,12 @@ async def list_graphs(
 def _read(
     connection: DuckDBPyConnection, run: str, keys: Sequence[str]
 ) -> Iterator[tuple[str, Environment]]:
-    """As far as a graph takes, whatever else of a row is amiss; a row whose interface cannot be read has none."""
-    question = f"select id, name, licence, tools, tables from environments where run = ? and id in ({', '.join('?' * len(keys))})"
+    """As far as a graph takes, whatever else of a row is amiss; a row whose interface cannot be
+    read has none."""
+    question = (
+        "select id, name, licence, tools, tables from environments where run = ? and id in "
+        f"({', '.join('?' * len(keys))})"
+    )
     for key, name, licence, tools, tables in connection.execute(question, [run, *keys]).fetchall():
         with suppress(ValidationError):
             told, made = _TOOLS.validate_json(tools), _TABLES.validate_json(tables or "[]")

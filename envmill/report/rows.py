@@ -135,7 +135,8 @@ PARTS: tuple[RecordPart, ...] = (
 def list_fragments(
     lake: Lake, run: str, shown: Collection[str], aside: Collection[tuple[str, str]]
 ) -> Iterator[Fragment]:
-    """Everything there is to show about single things. `shown`: rollouts whose turns are; `aside`: (table, row) that was set aside."""
+    """Everything there is to show about single things. `shown`: rollouts whose turns are; `aside`:
+    (table, row) that was set aside."""
     files = lake.snapshot(run).files
     for part in PARTS:
         for entry in files[part.table]:

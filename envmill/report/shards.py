@@ -40,7 +40,8 @@ def write_plain(path: Path, name: str, value: Json) -> None:
 
 
 def write_packed(path: Path, value: Json) -> None:
-    """A script that hands over its value once it is asked for; small, and free of whatever a text could do to a script."""
+    """A script that hands over its value once it is asked for; small, and free of whatever a text
+    could do to a script."""
     packed = base64.b64encode(
         gzip.compress(
             json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"), _LEVEL, mtime=0

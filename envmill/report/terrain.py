@@ -21,7 +21,8 @@ _FEW = 3  # letters of the shortest word that says anything
 
 
 def draw_map(texts: Iterable[str]) -> list[dict[str, float | int | None]]:
-    """Place of each text, and its nearest other with what they have in common (cosine of their words)."""
+    """Place of each text, and its nearest other with what they have in common (cosine of their
+    words)."""
     weighed = _weigh(
         np.array([_count(text) for text in texts], dtype=np.float64).reshape(-1, _WIDTH)
     )

@@ -91,7 +91,8 @@ def plain(value: Json, depth: int = MAX_DEPTH) -> Json:
     if isinstance(value, _NUMBERS):
         return _plain_number(value)
     raise NotJson(
-        f"a value of type {type(value).__name__} is not JSON; use dict, list, str, int, float, bool or None"
+        f"a value of type {type(value).__name__} is not JSON; use dict, list, str, int, float, "
+        "bool or None"
     )
 
 

@@ -32,7 +32,8 @@ def pass_time(instance: Any, world: World, target: int) -> None:
     else:
         if next_due:
             raise Endless(
-                f"After {MAX_EVENTS} events `_next_due` still names a time that is past: `_fall_due` must settle what fell due."
+                f"After {MAX_EVENTS} events `_next_due` still names a time that is past: "
+                "`_fall_due` must settle what fell due."
             )
     world.clock = max(world.clock, target)
 

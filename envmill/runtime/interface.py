@@ -30,7 +30,8 @@ class Interface:
         self.siblings = {
             tool["name"]: sibling for tool in tools if (sibling := tool.get("sibling"))
         }
-        """Tools that are shown and answered here, and not by the program, by the service they belong to."""
+        """Tools that are shown and answered here, and not by the program, by the service they
+        belong to."""
         self.actors = frozenset(DEFAULT).union(*self.allowed.values())
         """Everybody a tool knows, and the agent."""
         self.checks: dict[str, Check] = {}

@@ -45,7 +45,8 @@ class Reply(TypedDict):
 def parts_of(
     value: Any, shelf: BlobStore, fragment: Fragment | None = None
 ) -> list[dict[str, Json]]:
-    """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it one part each, the rest JSON."""
+    """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it
+    one part each, the rest JSON."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     if fragment and (kind is dict or kind is list) and (spelled := fragment(value)) is not None:
         return [{"type": "json", "value": spelled}]

@@ -35,7 +35,8 @@ class Reference(NamedTuple):
 
 
 def find_references(arguments: Mapping[str, Json], schema: Mapping[str, Json]) -> list[Reference]:
-    """References in arguments as an author writes them; `schema` is that of the tool's parameters."""
+    """References in arguments as an author writes them; `schema` is that of the tool's
+    parameters."""
     return [
         Reference(into, value["from"], value["path"])
         for into, value in _walk(arguments, schema, "")
@@ -75,7 +76,8 @@ def put(arguments: Mapping[str, Json], pointer: str, value: Json) -> dict[str, J
 def fill(
     arguments: Mapping[str, Json], uses: Sequence[Mapping[str, Json]], results: Mapping[int, Json]
 ) -> tuple[dict[str, Json], str]:
-    """The arguments with the results of this session, and why a result is not there; empty where all are."""
+    """The arguments with the results of this session, and why a result is not there; empty where
+    all are."""
     filled = dict(arguments)
     for use in uses:
         try:
@@ -86,14 +88,16 @@ def fill(
         if use["call"] not in results:
             return (
                 filled,
-                f"It needs the reply to call {use['call']} of the path, which was not made or did not succeed.",
+                f"It needs the reply to call {use['call']} of the path, which was not made or "
+                "did not succeed.",
             )
         try:
             filled = put(filled, use["into"], read_pointer(results[use["call"]], use["path"]))
         except LookupError as error:
             return (
                 filled,
-                f"It needs {use['path']} of the reply to call {use['call']} of the path. {error.args[0]}.",
+                f"It needs {use['path']} of the reply to call {use['call']} of the path. "
+                f"{error.args[0]}.",
             )
     return filled, ""
 
@@ -111,7 +115,8 @@ def list_pointers(value: Json, pointer: str = "") -> Iterator[tuple[str, Json]]:
 
 
 def is_reference(value: Json) -> bool:
-    """Whether a value is written as a reference: exactly two keys, a number of a call and a JSON pointer."""
+    """Whether a value is written as a reference: exactly two keys, a number of a call and a JSON
+    pointer."""
     return (
         isinstance(value, dict)
         and value.keys() == {"from", "path"}

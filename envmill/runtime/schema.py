@@ -56,7 +56,8 @@ def check_schema(schema: Json, depth: int = MAX_DEPTH) -> None:
     for keyword, value in schema.items():
         if keyword not in KEYWORDS:
             raise ValueError(
-                f"JSON Schema keyword {keyword!r} is outside the subset: {', '.join(sorted(KEYWORDS))}"
+                f"JSON Schema keyword {keyword!r} is outside the subset: "
+                f"{', '.join(sorted(KEYWORDS))}"
             )
         if not KEYWORDS[keyword](value):
             if keyword == "type":

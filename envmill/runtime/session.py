@@ -311,21 +311,23 @@ def _refuse_actor(name: str, actor: str, interface: Interface) -> Reply:
     if actor not in interface.actors:
         return refuse(
             "unknown_actor",
-            f"There is no actor {str(actor)[:80]!r} here; known: {', '.join(sorted(interface.actors))}.",
+            f"There is no actor {str(actor)[:80]!r} here; known: "
+            f"{', '.join(sorted(interface.actors))}.",
         )
     return refuse(
         "not_allowed",
-        f"{name} may be called by {', '.join(sorted(interface.allowed[name]))}, not by {str(actor)[:80]}.",
+        f"{name} may be called by {', '.join(sorted(interface.allowed[name]))}, not by "
+        f"{str(actor)[:80]}.",
     )
 
 
 def _is_duration(seconds: float) -> bool:
     return (
-        isinstance(seconds, int | float)
+        isinstance(seconds, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
         and not isinstance(seconds, bool)
         and math.isfinite(seconds)
         and 0 <= seconds <= MAX_ADVANCE
-    )  # pyright: ignore[reportUnnecessaryIsInstance]
+    )
 
 
 def quote(error: BaseException) -> str:

@@ -213,12 +213,14 @@ class Weather:
         return _refuse(
             "quota",
             "quota_exhausted",
-            f"429 Quota Exceeded: {trouble['calls']} calls in {trouble['seconds']} s. Try again later.",
+            f"429 Quota Exceeded: {trouble['calls']} calls in {trouble['seconds']} s. Try again "
+            "later.",
         )
 
 
 def sample_share(seed: int, call: int, what: str) -> float:
-    """A number in [0, 1) that depends on nothing else; no random generator a program could reach."""
+    """A number in [0, 1) that depends on nothing else; no random generator a program could
+    reach."""
     return (
         int.from_bytes(hashlib.blake2b(f"{seed}/{call}/{what}".encode(), digest_size=6).digest())
         / 2**48
@@ -235,14 +237,18 @@ def _refuse(kind: str, code: str, message: str) -> Reply:
 
 
 def _make_stale(
-    parts: list[Any], trouble: Trouble, before: list[Any] | None
-) -> tuple[list[Any], str]:  # noqa: ARG001
+    parts: list[Any],
+    trouble: Trouble,  # noqa: ARG001
+    before: list[Any] | None,
+) -> tuple[list[Any], str]:
     return (before[1], f"[cached: as of {before[0]} calls ago]") if before else (parts, "")
 
 
 def _make_partial(
-    parts: list[Any], trouble: Trouble, before: list[Any] | None
-) -> tuple[list[Any], str]:  # noqa: ARG001
+    parts: list[Any],
+    trouble: Trouble,
+    before: list[Any] | None,  # noqa: ARG001
+) -> tuple[list[Any], str]:
     rows = parts[0].get("value") if parts else None
     if not isinstance(rows, list) or len(rows) < 2:  # pyright: ignore[reportUnknownArgumentType]
         return parts, ""
@@ -251,8 +257,10 @@ def _make_partial(
 
 
 def _truncate(
-    parts: list[Any], trouble: Trouble, before: list[Any] | None
-) -> tuple[list[Any], str]:  # noqa: ARG001
+    parts: list[Any],
+    trouble: Trouble,
+    before: list[Any] | None,  # noqa: ARG001
+) -> tuple[list[Any], str]:
     if not parts or parts[0]["type"] == "blob":
         return parts, ""
     text = (

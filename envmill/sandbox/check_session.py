@@ -59,7 +59,8 @@ class CheckSession:
         return {"hash": digest({"flavour": "judge", **content}), **content}
 
     def plans(self) -> list[list[dict[str, Json]]]:
-        """For each check the ending, then the check: each has a process of its own. BuildError when a part of it is not JSON."""
+        """For each check the ending, then the check: each has a process of its own. BuildError when
+        a part of it is not JSON."""
         states = {
             "initial": _pack(self.initial),
             "final": _pack(self.final),

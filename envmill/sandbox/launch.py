@@ -57,7 +57,8 @@ def launch(
 
 def list_words() -> list[str]:
     """The command a driver is, without what is its own."""
-    # What only a driver imports is compiled by a driver: unless it may keep that, a third of each one's start is compiling.
+    # What only a driver imports is compiled by a driver: unless it may keep that, a third of each
+    # one's start is compiling.
     return [
         sys.executable,
         "-S",

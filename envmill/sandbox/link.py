@@ -134,7 +134,8 @@ class DriverLink(asyncio.Protocol):
             frame = encode(request)
         except (TypeError, ValueError, BadFrame) as error:
             raise BuildError(
-                f"A state, call or program cannot be sent to the jail: {error}. Make it smaller, and plain JSON."
+                f"A state, call or program cannot be sent to the jail: {error}. Make it smaller, "
+                "and plain JSON."
             ) from None
         if self._transport:
             self._transport.write(frame)

@@ -77,7 +77,8 @@ def _object(number: int, reference: Reference, calls: Sequence[Call]) -> Iterato
         yield BadReference(
             number,
             reference,
-            f"only the agent sees replies and fills arguments, and a call of the two is {others.pop()}'s",
+            "only the agent sees replies and fills arguments, and a call of the two is "
+            f"{others.pop()}'s",
         )
     elif reference.path and not reference.path.startswith("/"):
         yield BadReference(
@@ -149,7 +150,8 @@ def find_result(value: Json, replies: Sequence[Json]) -> Reference | None:
 def refer_to(
     values: Collection[Json], calls: Sequence[Call], replies: Sequence[Json]
 ) -> list[Call]:
-    """The calls with a reference in place of each argument that is one of the values and that an earlier reply holds."""
+    """The calls with a reference in place of each argument that is one of the values and that an
+    earlier reply holds."""
     written: list[Call] = []
     for place, call in enumerate(calls):
         arguments = call.arguments

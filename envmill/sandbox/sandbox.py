@@ -84,7 +84,8 @@ class _OutsideSession(Session):
 
     async def branch(self, session: "Session") -> Observation:  # noqa: ARG002  nowhere to go
         raise SandboxError(
-            "This session does not branch into another: send it a Snapshot, and a Restore when it is wanted."
+            "This session does not branch into another: send it a Snapshot, and a Restore when it "
+            "is wanted."
         )
 
 

@@ -246,7 +246,8 @@ async def _write_part(
     context: RunContext,
     models: ModelSession,
 ) -> _Version:
-    """Program and tests of the next version, where there are any yet, each with what it was got with."""
+    """Program and tests of the next version, where there are any yet, each with what it was got
+    with."""
     program, plan = before.program, before.plan
     kept = _Version(
         program, plan, program_prompt=before.program_prompt, plan_prompt=before.plan_prompt
@@ -308,7 +309,8 @@ class _Trial:
 async def _run_tests(
     environment: Environment, tests: Sequence[Test], before: _Version, context: RunContext
 ) -> _Trial:
-    """What is red or lacking, and whose fault it is: what the interface refuses never reached the program, nor did what a mended program
+    """What is red or lacking, and whose fault it is: what the interface refuses never reached the
+    program, nor did what a mended program
     left as it was."""
     played = await play_tests(environment, tests, context.sandbox)
     red = {
@@ -376,7 +378,8 @@ def _complain_of_test(place: int, tests: Sequence[Test], fault: str) -> Complain
 def assemble_environment(
     blueprint: Blueprint, reply: ProgramReply, models: ModelSession, prompt: Prompt | None = None
 ) -> Environment:
-    """Interface and tables are read from what was written; BuildError where it is not what was planned."""
+    """Interface and tables are read from what was written; BuildError where it is not what was
+    planned."""
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
     source = fill_docstrings(reply.source, reply.class_name, describe_plan(blueprint))
     kind, files = kind_of(blueprint), {**blueprint.files, "program.py": source}
@@ -387,7 +390,8 @@ def assemble_environment(
         raise BuildError(f"The class must offer exactly the planned tools. {amiss}")
     if blueprint.brief.user_side and sum("agent" not in tool.actors for tool in tools) != 1:
         raise BuildError(
-            'One tool, and no other, is the user\'s alone: decorate it with @actors("user"), and import actors.'
+            'One tool, and no other, is the user\'s alone: decorate it with @actors("user"), and '
+            "import actors."
         )
     plans = {tool.name: tool.description for tool in blueprint.tools}
     tools = [
@@ -463,7 +467,8 @@ def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> l
 def store_tests(
     environment: Environment, plan: TestsReply, prompt: Prompt | None = None, *, exact: bool = True
 ) -> tuple[Test, ...]:
-    """Tests as they are kept, each call made by an actor who may make it. Without `exact`, none names a whole change."""
+    """Tests as they are kept, each call made by an actor who may make it. Without `exact`, none
+    names a whole change."""
     program = Program.of(environment)
 
     def sign(call: Call) -> Call:
@@ -495,7 +500,8 @@ def store_tests(
 async def build_scenario(
     subject: Subject[PlacedScenario[Draft]], context: RunContext, models: ModelSession
 ) -> Result:
-    """The scenario that the repair loop held, finished: a verifier from what the reference path did, and its rewards."""
+    """The scenario that the repair loop held, finished: a verifier from what the reference path
+    did, and its rewards."""
     draft, environment = subject.record.record, subject.record.environment
     builds: tuple[Build, ...] = ()
     try:
@@ -538,7 +544,10 @@ async def _ask_for_checks(
     if out_of_reach := list(
         locked.within(render_checks([*composed.verifier.goals, *composed.verifier.guards])).parts
     ):
-        detail = f"no written list can hold {out_of_reach[0]!r}, which was derived and a reviewer locked: build with --checks derived"
+        detail = (
+            f"no written list can hold {out_of_reach[0]!r}, which was derived and a reviewer "
+            "locked: build with --checks derived"
+        )
         return Checklist(None, (), (REASON, detail))
     return await write_checklist(
         draft,

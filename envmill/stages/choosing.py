@@ -143,7 +143,8 @@ def _find_seed_fault(seed: Seed, least: int) -> tuple[str, str] | None:
     if not is_theme(seed.brief.theme, seed.brief.text):
         return (
             "no_theme",
-            f"{seed.brief.theme!r} is no theme of one to six words in snake_case with a description",
+            f"{seed.brief.theme!r} is no theme of one to six words in snake_case with a "
+            "description",
         )
     if seed.usefulness < least:
         return "not_useful", f"usefulness {seed.usefulness} of {least}"

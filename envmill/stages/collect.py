@@ -27,7 +27,8 @@ from schemas.scenario import Scenario
 async def collect_trajectories(
     subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession
 ) -> Result:
-    """Probes of the same policy are used again; attempts end with enough distinct passes, or a round that brought none that is new."""
+    """Probes of the same policy are used again; attempts end with enough distinct passes, or a
+    round that brought none that is new."""
     placed, keep = subject.record, context.config.keep
     teacher = find_policy(context.config.teacher)
     known = [
@@ -35,7 +36,8 @@ async def collect_trajectories(
         for one in placed.rollouts
         if one.rollout_group == "probe" and context.config.probe == context.config.teacher
     ]
-    # What a judge was asked of the scenario at the filter it is not asked again: its replies are journalled.
+    # What a judge was asked of the scenario at the filter it is not asked again: its replies are
+    # journalled.
     posed, means = (
         ScenarioCase(placed.record, placed.environment),
         GateContext(context.sandbox, seed=context.config.run_seed),

@@ -124,7 +124,8 @@ class Result:
 
     @property
     def stopped_by(self) -> Finding | None:
-        """The finding that ends this candidate here. What a gate could not measure goes on as provisional: its row says so."""
+        """The finding that ends this candidate here. What a gate could not measure goes on as
+        provisional: its row says so."""
         return next(
             (finding for finding in self.findings if finding.outcome in ("dropped", "error")), None
         )

@@ -44,7 +44,8 @@ def read_corpus(place: str, column: str, most: int | None = None) -> list[Text]:
         if not isinstance(said, str):
             known = ", ".join(sorted(row)) or "none"
             raise SettingsError(
-                f"{path}, row {number}, has no text under {column!r}; its columns are {known}. Name one with `column`."
+                f"{path}, row {number}, has no text under {column!r}; its columns are {known}. "
+                "Name one with `column`."
             )
         licence = row.get("licence") or row.get("license") or _NO_LICENCE
         if words := " ".join(said.split()):
@@ -78,7 +79,8 @@ def _read_rows(path: Path) -> Iterator[dict[str, Json]]:
                 ) from error
             if not is_object(row):
                 raise SettingsError(
-                    f"{path}, line {number}, is no object. A corpus is JSONL, one object a line, or Parquet."
+                    f"{path}, line {number}, is no object. A corpus is JSONL, one object a line, "
+                    "or Parquet."
                 )
             yield row
 

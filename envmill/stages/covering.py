@@ -41,7 +41,8 @@ class Coverage:
     async def find_missing(
         self, case: EnvironmentCase, context: RunContext, models: ModelSession
     ) -> tuple[Test, ...]:
-        """Tests that are added to a version whose own are green; none where the run asks no judge, or it gives no usable reply."""
+        """Tests that are added to a version whose own are green; none where the run asks no judge,
+        or it gives no usable reply."""
         if (
             self.asked
             or not context.config.coverage

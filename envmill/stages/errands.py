@@ -67,7 +67,8 @@ class ErrandPlans:
         plan_errands: PlanErrands,
         models: ModelSession,
     ) -> PlacedErrand:
-        """The place's line. The first place of a block asks for the plan and bears its cost; the others wait."""
+        """The place's line. The first place of a block asks for the plan and bears its cost; the
+        others wait."""
         if not (config.plan or place.parents) or place.number >= place.places:
             return PlacedErrand()
         plan, _ = await self._find_plan(place, config, plan_errands, models)

@@ -34,8 +34,10 @@ def _repeats(scenario: Scenario, protected: Protected) -> bool:
 def find_crossings(
     scenarios: Sequence[Scenario], said: Iterable[tuple[str, str]] = ()
 ) -> list[tuple[str, str]]:
-    """Pairs of a scenario of split `train` and one that is held out, which are the same task. Templates make sentences alike in many
-    domains, so runs of words decide nothing here: it takes the same words from end to end, the same solution, or a reader who said so."""
+    """Pairs of a scenario of split `train` and one that is held out, which are the same task.
+    Templates make sentences alike in many
+    domains, so runs of words decide nothing here: it takes the same words from end to end, the same
+    solution, or a reader who said so."""
     held = [one for one in scenarios if one.split != "train"]
     if not held or len(held) == len(scenarios):
         return []

@@ -48,9 +48,12 @@ _EVAL_ONLY = "all that is left repeats a protected benchmark, which is for evalu
 
 
 async def export_bundles(
-    subject: Subject[ExportInput], context: RunContext, models: ModelSession
-) -> Result:  # noqa: ARG001
-    """Every exporter's bundles. Items of unknown licence are left out, as are provisional and suspected ones that nobody asked for."""
+    subject: Subject[ExportInput],
+    context: RunContext,
+    models: ModelSession,  # noqa: ARG001
+) -> Result:
+    """Every exporter's bundles. Items of unknown licence are left out, as are provisional and
+    suspected ones that nobody asked for."""
     wanted = {
         "provisional": context.config.provisional,
         "suspected": context.config.with_tier == "suspected",
@@ -107,7 +110,8 @@ def pack_cargo(
 
 
 def count_versions(cargo: ExportSet, exporters: Collection[str]) -> dict[str, int]:
-    """Versions of the judging code that gave rewards which these exporters write → how many; what counts nowhere has none."""
+    """Versions of the judging code that gave rewards which these exporters write → how many; what
+    counts nowhere has none."""
     leaving = (
         {one.id for one in cargo.scenarios} if not REWARDED.isdisjoint(exporters) else set[str]()
     )
@@ -230,7 +234,8 @@ def keep_splits(cargo: ExportSet, splits: Collection[str]) -> ExportSet:
 def keep_band(
     cargo: ExportSet, band: Band, rates: Mapping[str, float]
 ) -> tuple[ExportSet, dict[str, list[str]]]:
-    """Only scenarios that the policy passes so often, and what stays at home: for its rate, or since it made no attempt that counts."""
+    """Only scenarios that the policy passes so often, and what stays at home: for its rate, or
+    since it made no attempt that counts."""
     unmeasured = [one.id for one in cargo.scenarios if one.id not in rates]
     outside = [
         one.id
@@ -303,7 +308,8 @@ def choose_cargo(
                 {"pairs": crossings},
             ),
         ]
-    # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios stay.
+    # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios
+    # stay.
     acted = {
         name: tuple(one for one in getattr(cargo, name) if one.id not in load.refused)
         for name in ("trajectories", "pairs")

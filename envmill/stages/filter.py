@@ -25,8 +25,10 @@ from schemas.scenario import Scenario
 
 
 async def filter_environment(
-    subject: Subject[EnvironmentWithTests], context: RunContext, models: ModelSession
-) -> Result:  # noqa: ARG001  no model is asked
+    subject: Subject[EnvironmentWithTests],
+    context: RunContext,
+    models: ModelSession,  # noqa: ARG001  no model is asked
+) -> Result:
     """Beside the decision over the whole set, which is made before any subject is worked on."""
     environment, folders = (
         subject.record.environment,
@@ -41,7 +43,8 @@ async def filter_environment(
 async def filter_scenario(
     subject: Subject[PlacedScenario[Scenario]], context: RunContext, models: ModelSession
 ) -> Result:
-    """Probe rollouts by the named policy; all of them are kept as records. What costs nothing is asked first."""
+    """Probe rollouts by the named policy; all of them are kept as records. What costs nothing is
+    asked first."""
     scenario, environment = subject.record.record, subject.record.environment
     contaminated = check_for_contamination(
         list_scenario_texts(scenario),
@@ -90,7 +93,8 @@ async def _probe(
     group: str,
     bench: CalibratedJudge | None,
 ) -> list[Rollout]:
-    """Attempts until those that are left could change nothing; an outage among them is nobody's failure."""
+    """Attempts until those that are left could change nothing; an outage among them is nobody's
+    failure."""
     play = make_player(
         find_policy(policy),
         placed.record,

@@ -56,7 +56,8 @@ class _Keeper:
                 return json.loads(line)
         code = await asyncio.to_thread(self.process.wait)
         raise SandboxError(
-            f"A process that holds subjects against the gates died ({code}). Nothing is known about its subject: retry it."
+            f"A process that holds subjects against the gates died ({code}). Nothing is known "
+            "about its subject: retry it."
         )
 
     async def close(self) -> None:
@@ -100,7 +101,8 @@ class GateWorkers:
     async def ask_gates(
         self, lap: Lap, subject: EnvironmentCase | ScenarioCase, means: GateContext
     ) -> list[Finding]:
-        """What the gates of a lap find, and the errors they end with. Of the means, what a worker does not have of its own travels."""
+        """What the gates of a lap find, and the errors they end with. Of the means, what a worker
+        does not have of its own travels."""
         told: Json = {
             name: getattr(means, name) for name in ("seed", "episodes", "probes", "observes")
         } | {"held": sorted(means.held)}
@@ -175,7 +177,8 @@ async def _start(settings: Settings, core: int, find_truth: FindTruth | None) ->
 def _launch(
     theirs: socket.socket, settings: Settings, core: int, find_truth: FindTruth | None
 ) -> subprocess.Popen[bytes]:
-    # The kernel signals the death of the parent *thread*: only the main thread lives as long as the process.
+    # The kernel signals the death of the parent *thread*: only the main thread lives as long as the
+    # process.
     guard = threading.current_thread() is threading.main_thread()
     switches = {
         "TRUST_GENERATED_CODE": settings.trust_generated_code,

@@ -67,7 +67,8 @@ class _Idea:
 async def generate_blueprint(
     subject: Subject[Seed], context: RunContext, models: ModelSession
 ) -> Result:
-    """Ask the recipe for an idea that a program can be written from. The seed is saved whatever comes of it."""
+    """Ask the recipe for an idea that a program can be written from. The seed is saved whatever
+    comes of it."""
     seed, locks, held, guard = (
         subject.record,
         context.locks.of(subject.id),
@@ -113,7 +114,8 @@ def _save(seed: Seed) -> tuple[Seed, ...]:
 async def generate_draft(
     subject: Subject[ScenarioSlot], context: RunContext, models: ModelSession
 ) -> Result:
-    """Execute first: what the oracle does to a private copy is the only source of gold. What cannot stand is sent back."""
+    """Execute first: what the oracle does to a private copy is the only source of gold. What cannot
+    stand is sent back."""
     place, locks, held, guard = (
         subject.record,
         context.locks.of(subject.id),
@@ -180,7 +182,8 @@ async def generate_draft(
 async def _prepare(
     place: ScenarioSlot, context: RunContext, models: ModelSession
 ) -> tuple[ChainOffering, HardnessRuler]:
-    """What the author is offered, with the line of the place, and what a harder scenario is compared with."""
+    """What the author is offered, with the line of the place, and what a harder scenario is
+    compared with."""
     plan = plan_harder if place.parents else partial(plan_offered, place, context)
     planned = await context.plans.find(place, context.config, plan, models)
     return await ChainOffering.prepare(place, planned, context), await open_ruler(
@@ -213,7 +216,8 @@ async def _finish(
 def _hold_to_line(
     posed: ScenarioVersion, line: ErrandLine | None, environment: Environment
 ) -> ScenarioVersion:
-    """What runs, refused where it left the errand that was planned for it, or is of another length than the brief asks for."""
+    """What runs, refused where it left the errand that was planned for it, or is of another length
+    than the brief asks for."""
     if posed.draft is not None and (fault := find_length_fault(environment.brief, posed.draft)):
         return replace(posed, draft=None, complaints=(fault,))
     if posed.draft is None or line is None:
@@ -232,7 +236,8 @@ async def _pose(
 
 
 def _pick_best(versions: Sequence[ScenarioVersion | UnreadableVersion]) -> ScenarioVersion | None:
-    """The last version with the fewest complaints among those that run; the gates of verify have the last word about it."""
+    """The last version with the fewest complaints among those that run; the gates of verify have
+    the last word about it."""
     ran = [
         version
         for version in versions
@@ -248,7 +253,8 @@ async def _reword(
     context: RunContext,
     models: ModelSession,
 ) -> tuple[ScenarioVersion, tuple[Finding, ...]]:
-    """The draft in the last words that stand, and a finding for each operator that was tried: what fails leaves the old words."""
+    """The draft in the last words that stand, and a finding for each operator that was tried: what
+    fails leaves the old words."""
     environment, means = (
         place.environment,
         GateContext(context.sandbox, seed=context.config.run_seed),

@@ -112,7 +112,10 @@ async def grow_world(
         return grown, (replace(pass_by(GATE, "crashes", words), evidence=evidence),)
     if len(reached) >= wanted:
         return grown, (keep(GATE, evidence),)
-    words = f"{len(reached)} of {len(names)} tools succeed in this scenario's world, and {wanted} are wanted"
+    words = (
+        f"{len(reached)} of {len(names)} tools succeed in this scenario's world, and {wanted} "
+        "are wanted"
+    )
     return grown, (
         replace(pass_by(GATE, objection or why or "too_few_tools", words), evidence=evidence),
     )
@@ -212,7 +215,8 @@ async def _judge(
     offered: Sequence[ToolPatch],
     patched: _Patched,
 ) -> None:
-    """Which additions do not belong there, of those that chance picks: the more complex the world is by then, the more of them."""
+    """Which additions do not belong there, of those that chance picks: the more complex the world
+    is by then, the more of them."""
     config, environment = path.context.config, path.place.environment
     if not config.natural or not asks_judge(config.suspicions, path.models):
         return

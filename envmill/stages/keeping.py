@@ -32,7 +32,8 @@ class KeptPath:
     """Gate and reason of what was suspect from the beginning."""
 
     async def admit(self, state: dict[str, Json]) -> tuple[str, str] | None:
-        """(reason code, words) where the path does something else on a state, or its words do not hold there; else the state stands."""
+        """(reason code, words) where the path does something else on a state, or its words do not
+        hold there; else the state stands."""
         tried = await execute(
             self.version.reply.model_copy(update={"initial_state": state}),
             self.place,
@@ -55,7 +56,8 @@ class KeptPath:
     async def _judge(
         self, draft: Draft, noted: set[tuple[str, str]] | None = None
     ) -> tuple[str, str] | None:
-        """What refuses a draft's words; suspicions are noted instead where there is a set for them."""
+        """What refuses a draft's words; suspicions are noted instead where there is a set for
+        them."""
 
         async def ask_about(found: Sequence[Finding], posed: ScenarioCase) -> list[Finding]:
             heard = await ask_judge(found, posed, self.context, self.models)

@@ -39,7 +39,8 @@ class _Parting:
 def pair_rollouts(
     rollouts: Sequence[Rollout], scenario: Scenario, environment: Environment, cap: int
 ) -> list[Pair]:
-    """At most `cap` pairs of each policy and form. An attempt that ended in error is no failure of the policy and in no pair."""
+    """At most `cap` pairs of each policy and form. An attempt that ended in error is no failure of
+    the policy and in no pair."""
     groups: dict[tuple[str, str, str], list[Rollout]] = defaultdict(list)
     for rollout in rollouts:
         groups[rollout.policy, rollout.checkpoint, rollout.form].append(rollout)
@@ -65,7 +66,8 @@ def _list_partings(group: Sequence[Rollout]) -> Iterator[_Parting]:
 
 
 def _find_parting(better: Sequence[Json], worse: Sequence[Json]) -> int:
-    """Where both go on with words or calls of the policy: before a reply that differs. One that only ends earlier parts nowhere."""
+    """Where both go on with words or calls of the policy: before a reply that differs. One that
+    only ends earlier parts nowhere."""
     differing = [
         place for place, (one, other) in enumerate(zip(better, worse, strict=False)) if one != other
     ]

@@ -20,7 +20,8 @@ Dossier = tuple[str, str, str]
 def find_partial(
     scenarios: Sequence[Scenario], dossiers: Collection[Dossier]
 ) -> tuple[frozenset[str], dict[str, str]]:
-    """Scenarios whose verifier may pay for parts, and why others that have such a verifier may not."""
+    """Scenarios whose verifier may pay for parts, and why others that have such a verifier may
+    not."""
     earned: dict[str, dict[str, float]] = defaultdict(dict)
     for scenario, gate, finding in dossiers:
         for name, mean in _read_means(gate, orjson.loads(finding)):

@@ -74,7 +74,8 @@ def _choose(gates: Sequence[Gate[T]], means: GateContext) -> list[Gate[T]]:
 async def pass_gates(
     gates: Sequence[Gate[T]], subject: T, means: GateContext, found: Sequence[Finding]
 ) -> list[Finding]:
-    """What was found before, and what these find: in verify until one says no, in the loop as far as they can be asked."""
+    """What was found before, and what these find: in verify until one says no, in the loop as far
+    as they can be asked."""
     findings = list(found)
     for gate in gates:
         if is_over(
@@ -109,7 +110,8 @@ def settle(gate: Gate[T], finding: Finding) -> Finding:
 
 
 def observe(found: Sequence[Finding]) -> list[Finding]:
-    """The findings of a run that observes: what would have been dropped goes on, if it can be played."""
+    """The findings of a run that observes: what would have been dropped goes on, if it can be
+    played."""
     return [
         replace(one, outcome="observed")
         if one.outcome == "dropped" and one.gate not in UNPLAYABLE

@@ -106,7 +106,8 @@ async def rehearse_draft(
     lighter = await rehearse_draft(
         replace(posed, draft=waive(posed.draft, names)), place, context, models
     )
-    # Where something is wrong only without the look-up, such as an attack that is paid then, it stays, and its author is told.
+    # Where something is wrong only without the look-up, such as an attack that is paid then, it
+    # stays, and its author is told.
     better = lighter.draft is not None and all(
         one in rehearsed.complaints for one in lighter.complaints
     )
@@ -197,7 +198,8 @@ async def _find_chain(
     environment: Environment,
     seen: Sequence[Observation],
 ) -> Chain | None:
-    """The chain that was carried out; of a path along a walk, the one that its calls come to, if the validator passes it."""
+    """The chain that was carried out; of a path along a walk, the one that its calls come to, if
+    the validator passes it."""
     if isinstance(reply, ChainReply):
         return reply.chain
     if environment.brief.outline is None:

@@ -212,7 +212,10 @@ def _show(call: PromisedCall, statement: Statement, state: Mapping[str, Json]) -
 
 
 def _describe(call: PromisedCall, said: str, code: str, words: str) -> _Broken:
-    contract = f"The plan of {call.call.name} says so: what it requires must hold before an accepted call, what it ensures after it."
+    contract = (
+        f"The plan of {call.call.name} says so: what it requires must hold before an accepted "
+        "call, what it ensures after it."
+    )
     return _Broken(
         call.call.name,
         said,

@@ -196,7 +196,8 @@ def _render_parts(record: Record) -> Parts:
 
 
 def read_reviews(lake: Lake) -> list[Review]:
-    """Of every run, oldest first: ids are made of content, so that what was said of a thing holds wherever it comes up."""
+    """Of every run, oldest first: ids are made of content, so that what was said of a thing holds
+    wherever it comes up."""
     return sorted(
         (one for run in lake.runs_with(Review) for one in lake.read(Review, run)),
         key=lambda one: one.reviewed_at,

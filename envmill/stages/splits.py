@@ -25,7 +25,8 @@ of their tools and parameters, two of the same share 0.43 to 0.92."""
 
 
 def split_domain(domain: str, holdout: Holdout) -> Split:
-    """By the domain's name alone, so that it is the same in every run: what was once held out is never trained on later."""
+    """By the domain's name alone, so that it is the same in every run: what was once held out is
+    never trained on later."""
     place = (
         int.from_bytes(hashlib.blake2b(f"split/{domain}".encode(), digest_size=8).digest())
         / 2**64
@@ -36,7 +37,8 @@ def split_domain(domain: str, holdout: Holdout) -> Split:
 
 
 def assign_splits(environments: Sequence[Environment], holdout: Holdout) -> dict[str, Split]:
-    """Environment id → split. Where like environments have domains with different splits, the most held out one wins for all of them."""
+    """Environment id → split. Where like environments have domains with different splits, the most
+    held out one wins for all of them."""
     own: dict[str, Split] = {
         one.brief.theme: split_domain(one.brief.theme, holdout) for one in environments
     }

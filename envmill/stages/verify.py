@@ -77,8 +77,10 @@ def _make_means(context: RunContext) -> GateContext:
 async def _ask_user(
     posed: ScenarioCase, context: RunContext, models: ModelSession, found: Sequence[Finding]
 ) -> list[Finding]:
-    """What the scripted user tells is said of exports that carry it; what the model tells is said of this run's conversations. What the
-    judge was asked about the opening stays as it was ruled: the gate only suspects the same words again."""
+    """What the scripted user tells is said of exports that carry it; what the model tells is said
+    of this run's conversations. What the
+    judge was asked about the opening stays as it was ruled: the gate only suspects the same words
+    again."""
     means = replace(_make_means(context), models=models)
     others = [
         one for one in found if one.gate != s17.GATE or one.outcome in ("suspected", "cleared")
@@ -93,7 +95,8 @@ async def _check(
     held: Mapping[str, GateOutcome],
     context: RunContext,
 ) -> list[Finding]:
-    """Judged again in a fresh process. What held in the loop is put to the sealed probes; of one item in ten the loop is repeated."""
+    """Judged again in a fresh process. What held in the loop is put to the sealed probes; of one
+    item in ten the loop is repeated."""
     means = replace(
         _make_means(context), episodes=context.config.search, find_truth=context.find_truth
     )
@@ -108,7 +111,10 @@ async def _check(
                 if held.get(one.gate) == "kept" and one.outcome in ("dropped", "error")
             }
         ):
-            words = f"{', '.join(differing)} held in the repair loop and does not hold for the same content now"
+            words = (
+                f"{', '.join(differing)} held in the repair loop and does not hold for the same "
+                "content now"
+            )
             return [*repeated, fail(LOOP, "not_repeated", words)]
     passed = frozenset(gate for gate, outcome in held.items() if outcome == "kept")
     return await run_gates_anywhere(lap, subject, replace(means, held=passed), context.keepers)

@@ -15,7 +15,8 @@ UNASKED = "unasked"
 
 
 def list_waivable(scenario: Scenario, findings: Sequence[Finding]) -> list[str]:
-    """Names of the derived look-ups that the judge confirms to be unneeded; none where no other look-up would be left."""
+    """Names of the derived look-ups that the judge confirms to be unneeded; none where no other
+    look-up would be left."""
     blamed = [
         one.detail
         for one in findings

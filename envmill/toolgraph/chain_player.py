@@ -55,7 +55,8 @@ async def enact(
     sandbox: Sandbox,
     most: int = WRITTEN.most,
 ) -> Enacted:
-    """BuildError, with a `reason`, where a value has no source, a call is refused, the same calls do not answer alike twice, or there are
+    """BuildError, with a `reason`, where a value has no source, a call is refused, the same calls
+    do not answer alike twice, or there are
     more than `most` of them."""
     async with sandbox.session(program) as session:
         begun = await session.step(reset)
@@ -120,7 +121,8 @@ class _Walker:
         if seen.outcome != "ok":
             raise _stick(
                 "refused",
-                f"{step.id} ({call.name} {arguments}) ended in {seen.outcome} ({seen.code}: {seen.message})",
+                f"{step.id} ({call.name} {arguments}) ended in {seen.outcome} ({seen.code}: "
+                f"{seen.message})",
             )
         self.calls.append(call)
         self.made_by.append(step.id)

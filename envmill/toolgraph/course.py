@@ -160,7 +160,8 @@ class Course:
     def _find_beside(
         self, tool: int, taker: ToolParameter
     ) -> list[tuple[ToolParameter, Bound]] | None:
-        """What an optional input brings with it, since the part that it stands in cannot do without; None where that has no source."""
+        """What an optional input brings with it, since the part that it stands in cannot do
+        without; None where that has no source."""
         found = list[tuple[ToolParameter, Bound]]()
         for one in self.graph.find_needed(tool, [taker.path]):
             if not one.required and one != taker:

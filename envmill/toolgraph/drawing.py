@@ -32,7 +32,8 @@ class Drawn:
 def sample_chains(
     graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: ChainLimits = LIMITS
 ) -> Drawn:
-    """So many chains, or all that so many tries find; the same for the same seed, in every process."""
+    """So many chains, or all that so many tries find; the same for the same seed, in every
+    process."""
     drawn, known = Drawn(sampler.name), set[str]()
     while len(drawn.chains) < count and drawn.tries < TRIES * count:
         chance = random.Random(f"{seed} {sampler.name} {drawn.tries}")

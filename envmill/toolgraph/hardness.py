@@ -155,7 +155,8 @@ class _Measure:
         )
 
     def _follow_all(self, name: str, arguments: Mapping[str, Json], place: int) -> int:
-        """The greatest depth of what the arguments were taken from; 0 where all of them are said."""
+        """The greatest depth of what the arguments were taken from; 0 where all of them are
+        said."""
         return max(
             (
                 self._follow(value, f"{name}.{path}", place)
@@ -205,7 +206,8 @@ class _Measure:
         return sum(most.values())
 
     def _is_said(self, number: int, rows: list[Json]) -> bool:
-        """Whether the words name the row: by a name, in it or in a row that it refers to, which no other row of its list bears."""
+        """Whether the words name the row: by a name, in it or in a row that it refers to, which no
+        other row of its list bears."""
         own, *others = (
             self._join(row) for row in (rows[number], *rows[:number], *rows[number + 1 :])
         )

@@ -145,7 +145,8 @@ def _takes_back(tried: RehearsedChain) -> bool:
 def _list_drawn(
     environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]
 ) -> Iterator[Chain]:
-    """Walks of the outline, then each sampler in turn; a chain that came already does not come again."""
+    """Walks of the outline, then each sampler in turn; a chain that came already does not come
+    again."""
     seed, known = int(environment.id.rpartition("_")[2][:8], 16), set[tuple[str, ...]]()
     outline, most = environment.brief.outline, CHAINS if len(samplers) > 1 else ALONE
     walked = [

@@ -104,7 +104,8 @@ def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[OutlinePar
 async def add_walks(
     part: OutlinePart, seed: int = 0, evidence: Sequence[EvidenceSource] = ()
 ) -> OutlinePart:
-    """The part with directed walks through its tools as their documents have them; `evidence` beside names and tables."""
+    """The part with directed walks through its tools as their documents have them; `evidence`
+    beside names and tables."""
     graph = await weave(
         part.sketches, [NameEvidence(), TableEvidence(), *evidence], part.outline.tables
     )
@@ -134,7 +135,8 @@ def _find_fault(tools: Sequence[ToolSketch]) -> str:
 
 
 def _group_tables(proposal: Proposal, size: Size) -> Iterator[list[Table]]:
-    """Tables around the one that most tools are about, nearest first, until there is enough; the rest likewise."""
+    """Tables around the one that most tools are about, nearest first, until there is enough; the
+    rest likewise."""
     counts = {
         table.name: sum(_find_home(tool) == table.name for tool in proposal.tools)
         for table in proposal.tables

@@ -67,7 +67,8 @@ class ChainMatch:
 def match_chain(
     chain: Chain, calls: Sequence[Call], replies: Sequence[Json], done: Collection[str] = ()
 ) -> ChainMatch:
-    """The best assignment of steps to calls, each later than the one before. `done`: steps that count; all where none is named."""
+    """The best assignment of steps to calls, each later than the one before. `done`: steps that
+    count; all where none is named."""
     matcher = _Matcher(chain, calls, replies, done)
     places = matcher.assign()
     flows = [flow for flow in matcher.flows if flow.step in places and matcher.holds(flow, places)]
@@ -109,7 +110,8 @@ def _list_givers(source: Source, nodes: Mapping[str, Node]) -> Iterator[str]:
 def list_values(
     source: Source, nodes: Mapping[str, Node], replies: Mapping[str, Json]
 ) -> list[Json]:
-    """Every value that a source may have, by the replies to the steps; LookupError or BuildError where it has none."""
+    """Every value that a source may have, by the replies to the steps; LookupError or BuildError
+    where it has none."""
     if isinstance(source, FromItem):
         loop = nodes[source.loop]
         assert isinstance(loop, Loop)
@@ -237,7 +239,10 @@ class _Matcher:
                     each = (
                         ", once for each of the items" if isinstance(flow.source, FromItem) else ""
                     )
-                    words = f"node {step.id} takes {flow.argument} from {self._describe(flow, places)}{each}; this call does not"
+                    words = (
+                        f"node {step.id} takes {flow.argument} from "
+                        f"{self._describe(flow, places)}{each}; this call does not"
+                    )
                     yield MissingPart(step.id, step.tool, words, index + 1, call.arguments)
 
     def _describe(self, flow: Flow, places: Mapping[str, int]) -> str:

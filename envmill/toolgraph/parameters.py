@@ -120,7 +120,8 @@ def _flatten_object(
 def _flatten_any(
     schema: Mapping[str, Json], path: str, needed_with: str | None, depth: int
 ) -> Iterator[SchemaLeaf]:
-    """What is not needed begins a part of its own: within it things are needed as soon as it is there."""
+    """What is not needed begins a part of its own: within it things are needed as soon as it is
+    there."""
     items = schema.get("items")
     if find_type(schema) == "array" and is_object(items):
         yield from _flatten_any(items, f"{path}[]", needed_with, depth)

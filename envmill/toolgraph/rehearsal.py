@@ -131,7 +131,8 @@ class _Attempt:
     carried: dict[tuple[str, str], list[Json]] = field(
         default_factory=dict[tuple[str, str], list[Json]]
     )
-    """(step, argument), or (node, place among what it takes) → the values that came from an earlier node, call by call."""
+    """(step, argument), or (node, place among what it takes) → the values that came from an earlier
+    node, call by call."""
 
     async def carry_out(self, chain: Chain) -> RehearsedChain:
         begun = await self.session.step(Reset(self.state, CLOCK, 0))
@@ -176,7 +177,8 @@ class _Attempt:
         return ""
 
     async def _find_undoing(self, whole: PlayedCalls | None) -> str:
-        """The step that perhaps undoes another one. Where it surely does, the attempt ends: no request asks for both."""
+        """The step that perhaps undoes another one. Where it surely does, the attempt ends: no
+        request asks for both."""
         changing, found = (
             [step for step in dict.fromkeys(self.steps) if self._changes.get(step)],
             "",
@@ -386,7 +388,8 @@ class _Attempt:
             )
 
     def _rename(self, step: ChainStep, path: str, value: Json) -> Json:
-        """Another text in place of one that a person says and that stands in the state: a new record needs a name or number of its own."""
+        """Another text in place of one that a person says and that stands in the state: a new
+        record needs a name or number of its own."""
         if (
             not isinstance(step.arguments[path], FromUser)
             or not isinstance(value, str)

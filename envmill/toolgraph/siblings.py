@@ -44,7 +44,8 @@ def choose_siblings(environment: Environment, visible: int) -> list[Tool]:
             chosen.append(tool.model_copy(update={"name": name}))
     if len(chosen) < wanted:
         raise SettingsError(
-            f"{PATH} has tools for {visible - wanted + len(chosen)} visible ones; set `visible` to that or less."
+            f"{PATH} has tools for {visible - wanted + len(chosen)} visible ones; set `visible` "
+            "to that or less."
         )
     return chosen
 

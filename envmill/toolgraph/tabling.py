@@ -99,7 +99,8 @@ def name_table(entity: Words) -> str:
 def _group_mentions(
     parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]
 ) -> dict[Words, Spoken]:
-    """Things that tools are about; what is said of anything else stays with whatever it is said in."""
+    """Things that tools are about; what is said of anything else stays with whatever it is said
+    in."""
     things = {parameters.entities[tool]: Spoken() for tool in members}
     for tool in members:
         makes = tools[tool].name.partition("_")[0] in (
@@ -129,7 +130,8 @@ def _group_mentions(
 def _find_place(
     one: ToolParameter, about: Words, things: dict[Words, Spoken]
 ) -> Iterator[tuple[Words, str]]:
-    """Thing and column; nothing for what steers a reply, for whole objects, and for lists of values."""
+    """Thing and column; nothing for what steers a reply, for whole objects, and for lists of
+    values."""
     if one.is_control or one.type in ("object", "array", "null") or one.path.endswith("[]"):
         return
     if one.words[:-1] in things:

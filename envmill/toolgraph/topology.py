@@ -85,7 +85,8 @@ async def judge_chain(environment: Environment, chain: Chain) -> ChainRefusal | 
 def find_chain_fault(
     graph: ToolGraph, chain: Chain, limits: ChainLimits = WRITTEN
 ) -> ChainRefusal | None:
-    """Why a chain that an author wrote cannot be carried out; nothing for one that can. The tools decide what only names and types tell."""
+    """Why a chain that an author wrote cannot be carried out; nothing for one that can. The tools
+    decide what only names and types tell."""
     faults = [fault for fault in find_faults(graph, chain, limits) if fault.code not in SETTLED]
     if not faults:
         return None

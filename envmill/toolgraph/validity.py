@@ -43,12 +43,13 @@ class ChainLimits:
 
 LIMITS = ChainLimits()
 WRITTEN = ChainLimits(least=1, most=40, repeats=True)
-"""Of a chain that an author writes where the brief asks for no number of calls: a request may want one thing, or the same done twice."""
+"""Of a chain that an author writes where the brief asks for no number of calls: a request may want
+one thing, or the same done twice."""
 SETTLED = frozenset(
     ("another_entity", "wrong_type", "not_linked", "many", "gone", "adrift", "idle")
 )
-"""What is concluded from names and types. Where a chain is carried out, the tools decide it: an id that names no such thing is refused, and
-a value that no call takes may be what the user is told."""
+"""What is concluded from names and types. Where a chain is carried out, the tools decide it: an id
+that names no such thing is refused, and a value that no call takes may be what the user is told."""
 SLACK = 0.25
 """Share of the wanted calls that a path may have more or less."""
 

@@ -26,7 +26,8 @@ async def weave(
     twice = [name for name, count in Counter(tool.name for tool in tools).items() if count > 1]
     if twice:
         raise SettingsError(
-            f"Two tools are named {twice[0]}. Names are what chains call tools by: put the service before them."
+            f"Two tools are named {twice[0]}. Names are what chains call tools by: put the "
+            "service before them."
         )
     scene, refused = EvidenceInput(tools, Parameters(tools, tables)), Counter[str]()
     refused.update(

@@ -87,7 +87,8 @@ def compose_verifier(
     if draft.polarity in ("refuse", "escalate") and any(
         fact.name not in refused for fact in draft.tell
     ):
-        # To whom it goes stands in the policy document: it may be asked for beside what had to be looked up, not alone.
+        # To whom it goes stands in the policy document: it may be asked for beside what had to be
+        # looked up, not alone.
         refused = {name: reason for name, reason in refused.items() if reason != DOCUMENTED}
     facts = [
         _add_rivals(fact, draft, environment.tables, run)
@@ -125,7 +126,8 @@ def compose_verifier(
 def find_objection(
     fact: Fact, draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun
 ) -> str:
-    """Why saying a fact proves nothing; BuildError for one that cannot be judged or that the oracle does not say."""
+    """Why saying a fact proves nothing; BuildError for one that cannot be judged or that the oracle
+    does not say."""
     check_fact(fact)
     said, asked = _cut(draft, fact)
     if not communicates(fact, said):
@@ -250,7 +252,8 @@ def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
 def _list_column(
     fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun
 ) -> Iterator[Json]:
-    """Where rows have short keys, which anybody says: what other rows have in the column that a reply told the number of."""
+    """Where rows have short keys, which anybody says: what other rows have in the column that a
+    reply told the number of."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     told = [row for deed in run.deeds for row in _list_rows(list(deed.parts))]

@@ -35,7 +35,8 @@ _NO = re.compile(
     r"\b(?:no|nope|not|never|don't|do not|wait|stop|hold on|rather|instead|refuse)\b|n't\b"
 )
 _NO_HARM = re.compile(
-    r"\b(?:why not|no problem|no worries|no objections?|not a problem|no need to (?:ask|wait)|don't (?:mind|worry))\b"
+    r"\b(?:why not|no problem|no worries|no objections?|not a problem|no need to (?:ask|wait)|"
+    r"don't (?:mind|worry))\b"
 )
 
 

@@ -36,7 +36,8 @@ async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: st
 async def sort_checks(
     sandbox: Sandbox, checks: Sequence[Check], initial: Json, clock: str
 ) -> tuple[list[Check], list[Check]]:
-    """Goals and guards, found by running every check on the untouched state; BuildError names one that says neither yes nor no."""
+    """Goals and guards, found by running every check on the untouched state; BuildError names one
+    that says neither yes nor no."""
     asked = [check for check in checks if check.op == "generated"]
     heard = await run_checks(sandbox, asked, Ending(initial, initial), clock)
     for check, said in zip(asked, heard, strict=True):

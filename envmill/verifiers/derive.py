@@ -55,7 +55,8 @@ def asks_for_something(verifier: Verifier) -> bool:
 def pair_rows(
     ours: Sequence[Change], theirs: Sequence[Change], met: Met = NOTHING_MET
 ) -> list[tuple[Change, Change]]:
-    """New rows of both runs, each beside the most alike of the other run. Of rows that are alike, the one that the same call answered."""
+    """New rows of both runs, each beside the most alike of the other run. Of rows that are alike,
+    the one that the same call answered."""
     pairs: list[tuple[Change, Change]] = []
     left = list(theirs)
     for change in ours:
@@ -66,7 +67,8 @@ def pair_rows(
         ]
         if not alike:
             raise BuildError(
-                f"The oracle changes {'.'.join(change.path)} in one run only: its path depends on chance."
+                f"The oracle changes {'.'.join(change.path)} in one run only: its path depends on "
+                "chance."
             )
         twin = max(
             alike,
@@ -79,7 +81,8 @@ def pair_rows(
         pairs.append((change, twin))
     if left:
         raise BuildError(
-            f"The oracle changes {'.'.join(left[0].path)} in one run only: its path depends on chance."
+            f"The oracle changes {'.'.join(left[0].path)} in one run only: its path depends on "
+            "chance."
         )
     return pairs
 

@@ -59,7 +59,8 @@ def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str
 def _agree(
     key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: Spelled | None
 ) -> bool:
-    """Whether a collection is the same to the byte; what differs in spelling alone is found out by looking."""
+    """Whether a collection is the same to the byte; what differs in spelling alone is found out by
+    looking."""
     if key not in before or key not in after:
         return False
     if before[key] is after[key]:

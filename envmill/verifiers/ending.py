@@ -106,7 +106,8 @@ class Ending:
     def ask_along(
         deeds: Sequence[CompletedCall], said: Sequence[str]
     ) -> "tuple[list[CompletedCall], list[str], list[str]]":
-        """Deeds of a path with what it asks before them, all that is said with its last words, and the answers: the user agrees."""
+        """Deeds of a path with what it asks before them, all that is said with its last words, and
+        the answers: the user agrees."""
         asked, made = list[str](), list[CompletedCall]()
         for deed in deeds:
             asked += [deed.call.asks] if deed.call.asks else []

@@ -103,7 +103,8 @@ def _find_fault(fact: Fact) -> str:
 def _judge_message(fact: Fact, message: str, beside: Sequence[Fact] = ()) -> Shortfall:
     if len(message) > LONGEST:
         return {
-            "found": f"a message of {len(message)} characters, more than the {LONGEST} that are looked at"
+            "found": f"a message of {len(message)} characters, more than the {LONGEST} that are "
+            "looked at"
         }
     told = _drop_records(message, _FEW_FIELDS if fact.kind == "pattern" else _LEAST_FIELDS)
     if not _is_mentioned(fact, told, _read(fact, told)):
@@ -120,7 +121,8 @@ def _read(fact: Fact, message: str) -> str:
 
 
 def _drop_records(message: str, least: int) -> str:
-    """Whoever copies a record as a reply had it has read something, and told nobody what of it matters."""
+    """Whoever copies a record as a reply had it has read something, and told nobody what of it
+    matters."""
     return _COPIED.sub(
         lambda copied: " " if len(_FIELD.findall(copied[0])) >= least else copied[0], message
     )
@@ -140,7 +142,8 @@ def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
 
 
 def _matches(fact: Fact, message: str) -> bool:
-    """Whether a pattern is found in a message as it is, or with its line breaks and double spaces taken for single ones."""
+    """Whether a pattern is found in a message as it is, or with its line breaks and double spaces
+    taken for single ones."""
     return any(
         regex.is_found(str(fact.value), each)
         for each in dict.fromkeys((message, _join_lines(message)))
@@ -152,7 +155,8 @@ def _join_lines(message: str) -> str:
 
 
 def _is_hedged(fact: Fact, text: str, beside: Sequence[Fact]) -> bool:
-    """Whether every mention is one of two: "238 or 250 litres". A question may name several, and so may what else is to be told."""
+    """Whether every mention is one of two: "238 or 250 litres". A question may name several, and so
+    may what else is to be told."""
     told = [
         span
         for one in beside

@@ -127,7 +127,8 @@ def find_stray(verifier: Verifier, changes: list[Change], keys: Keys) -> list[Ch
 def classify(
     checks: list[Check], initial: Json, said: Said = NOTHING
 ) -> tuple[list[Check], list[Check]]:
-    """Goals are false at the start, guards true: found by running them. A new row is never there at the start."""
+    """Goals are false at the start, guards true: found by running them. A new row is never there at
+    the start."""
     guards = [
         check
         for check in checks

@@ -93,7 +93,8 @@ def derive_knowledge(
 def _find_rests(
     fact: Fact, rows: Sequence[_Row], used: Collection[Json], request: str
 ) -> list[tuple[_Row, Json]]:
-    """Rows a fact rests on, each with the value: they hold it, or have a text that it quotes, or hold another wording of it."""
+    """Rows a fact rests on, each with the value: they hold it, or have a text that it quotes, or
+    hold another wording of it."""
     plain = fact.model_copy(update={"also": []})
     others = [
         fact.model_copy(update={"kind": "text", "value": wording, "also": []})

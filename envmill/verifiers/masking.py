@@ -14,7 +14,8 @@ from schemas.environment import Call, Tool
 from schemas.scenario import CallPattern
 
 _PAGING = re.compile(
-    r"(?:^|_)(?:limit|offset|page|page_size|per_page|sort|sort_by|order_by|descending|ascending|verbose)$"
+    r"(?:^|_)(?:limit|offset|page|page_size|per_page|sort|sort_by|order_by|descending|ascending|"
+    r"verbose)$"
 )
 """Arguments that choose how an answer is told, not what of."""
 

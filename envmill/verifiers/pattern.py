@@ -43,7 +43,8 @@ def make_pattern(value: Json, twin: Json, rows: Mapping[tuple[str, str], int]) -
     """What two runs agree on. `rows` tells which pairs of generated keys name the same new row."""
     if is_object(value) and any(hole in value for hole in HOLES):
         raise BuildError(
-            f"The state holds an object with the key {' or '.join(HOLES)}, which checks reserve. Use another key."
+            f"The state holds an object with the key {' or '.join(HOLES)}, which checks reserve. "
+            "Use another key."
         )
     if isinstance(value, str) and isinstance(twin, str) and (value, twin) in rows:
         return {ROW: rows[value, twin]}

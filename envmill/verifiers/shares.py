@@ -27,7 +27,8 @@ def share_steps(
     components: Mapping[str, float],
     unread: int,
 ) -> dict[str, float]:
-    """Trace: share of the calls that matter which were made, in any order. State: what the verifier says of the end."""
+    """Trace: share of the calls that matter which were made, in any order. State: what the verifier
+    says of the end."""
     changes, reads = (
         list(list_changes(scenario, environment)),
         [one for one in scenario.verifier.procedure if one.op in _READ],

@@ -30,7 +30,8 @@ def derive_end(
     elsewhere: Sequence[Change],
     met: Met = NOTHING_MET,
 ) -> Verifier:
-    """Goals, guards and frame: typed where the tables are known, by chance alone where state is JSON."""
+    """Goals, guards and frame: typed where the tables are known, by chance alone where state is
+    JSON."""
     return (
         derive_typed(tables, initial, changes, elsewhere, met)
         if tables
@@ -113,7 +114,8 @@ class Layout:
         )
 
     def is_loose(self, name: str, above: tuple[str, ...] = ()) -> bool:
-        """Whether a key of the table is given on the way: it is exempt, or refers to one that is."""
+        """Whether a key of the table is given on the way: it is exempt, or refers to one that
+        is."""
         return any(
             self._is_given(self.columns[name][key], (*above, name)) for key in self.tables[name].key
         )
@@ -129,13 +131,15 @@ class Layout:
         place = ".".join(change.path)
         if len(change.path) < 2 or change.path[0] not in self.tables:
             raise BuildError(
-                f"{place} is no row of a table: the initial state must name every table of the schema, and no other."
+                f"{place} is no row of a table: the initial state must name every table of the "
+                "schema, and no other."
             )
         if len(change.path) > 2 and (
             change.op != "set" or change.path[2] not in self.columns[change.path[0]]
         ):
             raise BuildError(
-                f"{place} is not there at both ends: the initial state must give every row all its columns."
+                f"{place} is not there at both ends: the initial state must give every row all "
+                "its columns."
             )
 
     def frame(self, changes: Sequence[Change]) -> list[list[str]]:

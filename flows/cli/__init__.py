@@ -135,14 +135,16 @@ def _read_settings(
         bool,
         typer.Option(
             "--trust-generated-code",
-            help="Run generated code even where this machine cannot confine it (ENVMILL_TRUST_GENERATED_CODE=1).",
+            help="Run generated code even where this machine cannot confine it "
+            "(ENVMILL_TRUST_GENERATED_CODE=1).",
         ),
     ] = False,
     diagnose: Annotated[
         bool,
         typer.Option(
             "--diagnose-denials",
-            help="Name the system calls that programs are denied; slower (ENVMILL_DIAGNOSE_DENIALS=1).",
+            help="Name the system calls that programs are denied; slower "
+            "(ENVMILL_DIAGNOSE_DENIALS=1).",
         ),
     ] = False,
 ) -> None:

@@ -24,7 +24,8 @@ def audit(
     what: Annotated[
         str,
         typer.Argument(
-            help="Environment or scenario: an id or the beginning of one, or a bundle folder, or a folder of such folders."
+            help="Environment or scenario: an id or the beginning of one, or a bundle folder, or "
+            "a folder of such folders."
         ),
     ],
     run: Annotated[
@@ -77,7 +78,8 @@ def _find(home: Home, what: str, run: str) -> "tuple[list[Folder], str]":
         return open_folders(Path(what)), ""
     if "/" in what or what.startswith("."):
         raise SettingsError(
-            f"There is no folder {what}. Name a bundle folder (docs/bundle-folder.md), or an id of the lake."
+            f"There is no folder {what}. Name a bundle folder (docs/bundle-folder.md), or an id "
+            "of the lake."
         )
     playable, meant = find_playable(home.settings, what, run)
     tests = find_tests(home.settings, playable.environment.id, run)

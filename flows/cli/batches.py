@@ -19,7 +19,8 @@ def batches(
     cancel: Annotated[
         str,
         typer.Option(
-            help="Slip to call off. What is done counts; the rest is handed in again when the run goes on."
+            help="Slip to call off. What is done counts; the rest is handed in again when the run "
+            "goes on."
         ),
     ] = "",
 ) -> None:

@@ -42,7 +42,8 @@ def _used() -> int:
 
 def _end(seconds: float) -> None:
     sys.stderr.write(
-        f"The question took longer than {seconds:g} s and could not be interrupted. Narrow it, or allow more time.\n"
+        f"The question took longer than {seconds:g} s and could not be interrupted. Narrow it, or "
+        "allow more time.\n"
     )
     sys.stderr.flush()
     os._exit(REFUSED)

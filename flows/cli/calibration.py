@@ -28,13 +28,15 @@ def calibrate(
     judge: Annotated[
         str,
         typer.Option(
-            help="Model that judges, as provider:model; without one the known calibrations are listed."
+            help="Model that judges, as provider:model; without one the known calibrations are "
+            "listed."
         ),
     ] = "",
     fairness: Annotated[
         Path | None,
         typer.Option(
-            help="Let the judge map the shipped scenarios whose fairness is known, instead; file for what it found, a line each."
+            help="Let the judge map the shipped scenarios whose fairness is known, instead; file "
+            "for what it found, a line each."
         ),
     ] = None,
 ) -> None:

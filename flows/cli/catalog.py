@@ -121,7 +121,7 @@ def _count_tables(home: Home) -> Iterator[tuple[Any, ...]]:
                 runs,
                 len(held),
                 sum(entry.size for entry in held),
-                (record.__doc__ or "").strip().partition("\n")[0],
+                " ".join((record.__doc__ or "").partition("\n\n")[0].split()),
             )
 
 
@@ -132,6 +132,7 @@ def _write_shell(home: Home) -> str:
 
     if "://" in home.settings.lake:
         raise SettingsError(
-            f"views.sql reads a lake on local disk; this one is {home.settings.lake}. Copy it, or use `envmill sql`."
+            f"views.sql reads a lake on local disk; this one is {home.settings.lake}. Copy it, or "
+            "use `envmill sql`."
         )
     return write_sql(home.settings.lake, VIEWS)

@@ -84,7 +84,8 @@ def demo(
         finished = _run_and_show(home, config)
         if finished and keep:
             print_text(
-                f"server   {url} (log in with `ENVMILL_HOME={home.folder} envmill open`; stop it with `… envmill down`)"
+                f"server   {url} (log in with `ENVMILL_HOME={home.folder} envmill open`; stop it "
+                "with `… envmill down`)"
             )
     finally:
         # Ctrl-C and failures land here too: nothing of the demo outlives it unasked.
@@ -138,9 +139,11 @@ def _show_places(home: Home, run: str) -> None:
         sizes = [size for each in files for size in json.loads(each).values()]
         held = f"{folders} folders, " if folders > 1 else ""
         print_text(
-            f"{exporter:12} {home.settings.bundles / run / exporter} ({held}{rows} rows, {len(sizes)} files, {sum(sizes)} bytes)"
+            f"{exporter:12} {home.settings.bundles / run / exporter} ({held}{rows} rows, "
+            f"{len(sizes)} files, {sum(sizes)} bytes)"
         )
     envmill = Path(sys.executable).with_name("envmill")
     print_text(
-        f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql 'select * from failures'"
+        f"ask more with ENVMILL_LAKE={quote(str(home.settings.lake))} {quote(str(envmill))} sql "
+        "'select * from failures'"
     )

@@ -242,7 +242,8 @@ class PlayDesk:
         found = [one for one in self._playable.scenarios if words and one.id.startswith(words[0])]
         if len(found) != 1:
             raise Misunderstood(
-                f"{len(found)} scenarios are meant; name one of: {', '.join(one.id for one in self._playable.scenarios)}."
+                f"{len(found)} scenarios are meant; name one of: "
+                f"{', '.join(one.id for one in self._playable.scenarios)}."
             )
         self._scenario = found[0]
         self._reset = start(found[0])

@@ -37,8 +37,8 @@ def examine(home: Home) -> Iterator[CheckResult]:
         except EnvMillError as error:
             yield CheckResult(what, False, error.message)
         except (
-            Exception
-        ) as error:  # a broken machine breaks in ways nobody listed; the other checks still tell  # noqa: BLE001
+            Exception  # noqa: BLE001
+        ) as error:  # a broken machine breaks in ways nobody listed; the other checks still tell
             yield CheckResult(
                 what,
                 False,
@@ -105,7 +105,8 @@ def _check_rollups(home: Home) -> CheckResult:
     stale = find_stale(Lake(home.settings.lake), {name: view.sql for name, view in VIEWS.items()})
     told = f" ({', '.join(stale[-3:])})" if stale else ""
     mend = (
-        "Their views are asked live, which takes longer; `envmill compact` renews those of finished runs."
+        "Their views are asked live, which takes longer; `envmill compact` renews those of "
+        "finished runs."
         if stale
         else ""
     )
@@ -124,7 +125,8 @@ def _check_files(home: Home) -> CheckResult:
         return CheckResult(
             "files",
             True,
-            f"{sum(map(len, (found for one in snapshots for found in one.files.values())))}, all that counts is there",
+            f"{sum(map(len, (found for one in snapshots for found in one.files.values())))}, all "
+            "that counts is there",
         )
     mend = find_mend(lake.store, lake.store.locate(gone[0])).replace("Restore it", "Restore them")
     return CheckResult(

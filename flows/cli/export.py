@@ -65,13 +65,15 @@ def export(
     partial: Annotated[
         bool,
         typer.Option(
-            help="Let verifiers that pay for parts do so in a consumer's folder, where nobody earns blindly."
+            help="Let verifiers that pay for parts do so in a consumer's folder, where nobody "
+            "earns blindly."
         ),
     ] = False,
     policy: Annotated[
         Path | None,
         typer.Option(
-            help="File of terms that says which models' rows may be trained on (docs/provenance.md)."
+            help="File of terms that says which models' rows may be trained on "
+            "(docs/provenance.md)."
         ),
     ] = None,
     tokenizer: Annotated[
@@ -128,7 +130,8 @@ def read_options(
 
     if with_tier not in ("", SUSPECTED):
         raise SettingsError(
-            f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out for clean items alone."
+            f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out "
+            "for clean items alone."
         )
     chosen = {
         "exporters": _choose_exporters(exporter, consumer),
@@ -199,7 +202,8 @@ def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "
     if folder is None:
         if template or given:
             raise SettingsError(
-                "--chat-template and --template-args are about token ids. Name a folder with --tokenizer."
+                "--chat-template and --template-args are about token ids. Name a folder with "
+                "--tokenizer."
             )
         return None
     from envmill.interop.tokens.sheet import encode_cargo
@@ -211,7 +215,8 @@ def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "
         encoded = encode_cargo(cargo, chat, name)
         for reason, ids in sorted(encoded.tokens.left_out.items() if encoded.tokens else ()):
             print_aside(
-                f"{name:12} left out {len(ids)} rows without exact token ids ({reason}), {', '.join(ids[:3])} among them"
+                f"{name:12} left out {len(ids)} rows without exact token ids ({reason}), "
+                f"{', '.join(ids[:3])} among them"
             )
         return encoded
 
@@ -225,7 +230,8 @@ def _read_variables(given: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise SettingsError(
-            f"--template-args is a JSON object, for example '{{\"enable_thinking\": false}}', and {given!r} is none."
+            f"--template-args is a JSON object, for example '{{\"enable_thinking\": false}}', and "
+            f"{given!r} is none."
         )
     return found
 
@@ -236,7 +242,8 @@ def _choose_consumers(consumer: "Sequence[str] | None", partial: bool) -> tuple[
 
     if partial and not consumer:
         raise SettingsError(
-            "--partial is about the folders of consumers. Name one with --for, or leave --partial out."
+            "--partial is about the folders of consumers. Name one with --for, or leave --partial "
+            "out."
         )
     return _check("consumer", consumer, (*CONSUMERS, harbor.NAME)) if consumer else ()
 
@@ -268,7 +275,8 @@ def _write(
 def record_bundles(
     home: Home, bundles: "Sequence[Bundle]", runs: "Sequence[str]", stem: str
 ) -> None:
-    """A row for each run that what left was made from. A copy of what left already is the same bundle."""
+    """A row for each run that what left was made from. A copy of what left already is the same
+    bundle."""
     from envmill.lake.arrow import Stamp
     from envmill.lake.lake import Lake
     from envmill.version import __version__

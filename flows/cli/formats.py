@@ -32,7 +32,8 @@ def print_table(answer: QueryResult, limit: int) -> None:
         held += sum(len(value) for value in row if isinstance(value, str | bytes | list))
         if held > MOST_TEXT:
             print_text(
-                f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or use --json or --parquet.",
+                f"The first {len(rows):,} rows; the rest is too long to show. Choose columns, or "
+                "use --json or --parquet.",
                 err=True,
             )
             break

@@ -41,7 +41,8 @@ def read_recorded(path: Path) -> "Recording":
 def find_rollouts(
     home: Home, name: str, run: str
 ) -> tuple[str, list[tuple[Rollout, Scenario, Environment]]]:
-    """The run meant, and the rollout that is named or all of the run's, each with what it was played in."""
+    """The run meant, and the rollout that is named or all of the run's, each with what it was
+    played in."""
     lake = Lake(home.settings.lake)
     if name.startswith(f"{Rollout.prefix}_"):
         with open_lake(lake) as opened:

@@ -56,7 +56,8 @@ def lock(
     policy: Annotated[
         Path | None,
         typer.Option(
-            help="File of terms that says which models' rows may be trained on (docs/provenance.md)."
+            help="File of terms that says which models' rows may be trained on "
+            "(docs/provenance.md)."
         ),
     ] = None,
 ) -> None:
@@ -70,7 +71,8 @@ def lock(
 
     if out.exists():
         raise SettingsError(
-            f"{out} exists already, and a lock is never changed. Name a file that does not, or compare: `envmill diff`."
+            f"{out} exists already, and a lock is never changed. Name a file that does not, or "
+            "compare: `envmill diff`."
         )
     asked = {
         "provisional": provisional,
@@ -98,7 +100,8 @@ def rebuild(
     other_versions: Annotated[
         bool,
         typer.Option(
-            help="Try with other versions of EnvMill or its libraries than locked it; the bytes must be the same all the same."
+            help="Try with other versions of EnvMill or its libraries than locked it; the bytes "
+            "must be the same all the same."
         ),
     ] = False,
 ) -> None:

@@ -126,7 +126,8 @@ def _choose(playable: "Playable", name: str) -> "Scenario":
     if len(found) != 1:
         known = ", ".join(f"{one.number:03d} ({one.id})" for one in playable.scenarios) or "none"
         raise SettingsError(
-            f"{len(found)} scenarios of {playable.environment.name} are {name!r}. There are: {known}."
+            f"{len(found)} scenarios of {playable.environment.name} are {name!r}. There are: "
+            f"{known}."
         )
     return found[0]
 
@@ -147,7 +148,8 @@ def _make_reset(
     )
     if not states:
         raise SettingsError(
-            f"{playable.environment.name} has no start of its own. Choose one by --scenario ID or --state FILE."
+            f"{playable.environment.name} has no start of its own. Choose one by --scenario ID or "
+            "--state FILE."
         )
     clock, seed = (
         clock or (scenario.clock if scenario else CLOCK),
@@ -215,16 +217,19 @@ async def _score(
     recording = read_recorded(path)
     if recording.program != Program.shown(playable.environment).message["hash"]:
         raise SettingsError(
-            f"{path} was recorded in another environment than {playable.environment.name}. Name that one."
+            f"{path} was recorded in another environment than {playable.environment.name}. Name "
+            "that one."
         )
     if not recording.scenario:
         raise SettingsError(
-            f"{path} was recorded from a start of its own, which nothing judges. Record in a scenario: --scenario ID."
+            f"{path} was recorded from a start of its own, which nothing judges. Record in a "
+            "scenario: --scenario ID."
         )
     judged = _choose(playable, recording.scenario)
     if scenario and scenario.id != judged.id:
         raise SettingsError(
-            f"{path} was recorded in scenario {judged.id}, not in {scenario.id}. Leave --scenario out."
+            f"{path} was recorded in scenario {judged.id}, not in {scenario.id}. Leave --scenario "
+            "out."
         )
     if recording.fault:
         return make_error(recording.fault)

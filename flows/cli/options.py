@@ -30,7 +30,8 @@ def render_option(name: str) -> str:
 def complete(
     command: Callable[..., Any], words: Container[str] | None = None
 ) -> Callable[..., Any]:
-    """The command with an option for each setting in place of its `**` parameter. It gets none when the command line does not name it,
+    """The command with an option for each setting in place of its `**` parameter. It gets none when
+    the command line does not name it,
     because loading the settings takes longer than `envmill --help` may."""
     signature = inspect.signature(command)
     own = [

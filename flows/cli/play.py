@@ -22,7 +22,8 @@ def play(
     env: Annotated[
         str,
         typer.Argument(
-            help="Environment or scenario: an id, the beginning of one, a .json file from `envmill show`, or a bundle folder."
+            help="Environment or scenario: an id, the beginning of one, a .json file from "
+            "`envmill show`, or a bundle folder."
         ),
     ],
     state: Annotated[

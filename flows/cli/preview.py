@@ -49,7 +49,8 @@ async def _walk(home: Home, run: str, config: RunConfig) -> None:
             )
     except Pending as error:
         raise SettingsError(
-            f"A preview cannot wait for batches ({error.message}). Preview with a model that answers at once."
+            f"A preview cannot wait for batches ({error.message}). Preview with a model that "
+            "answers at once."
         ) from error
 
 

@@ -71,7 +71,8 @@ def _pick(prompts: "dict[str, tuple[str, Prompt]]", name: str) -> "Prompt":
     found = {one.hash: one for key, (_, one) in prompts.items() if name in (key, one.name)}
     if len(found) != 1:
         raise SettingsError(
-            f"There {'are several prompts' if found else 'is no prompt'} {name}. Known: {', '.join(prompts)}."
+            f"There {'are several prompts' if found else 'is no prompt'} {name}. Known: "
+            f"{', '.join(prompts)}."
         )
     return next(iter(found.values()))
 

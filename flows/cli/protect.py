@@ -30,7 +30,8 @@ def protect(
     embed: Annotated[
         str,
         typer.Option(
-            help="Embed tasks with minilm (extra `minilm`), to find paraphrases. Embeddings tell what a text is about."
+            help="Embed tasks with minilm (extra `minilm`), to find paraphrases. Embeddings tell "
+            "what a text is about."
         ),
     ] = "",
     version: Annotated[str, typer.Option(help="Version of the benchmark.")] = "",
@@ -65,5 +66,8 @@ def protect(
         ", ".join(f"{kind} {rate:.0%}" for kind, rate in sorted(sketch.power.items()))
         or "not measured: all its texts are short"
     )
-    size = f"{len(sketch.names)} texts, {sketch.short} of them short, {len(sketch.tasks)} tasks, {len(content)} bytes"
+    size = (
+        f"{len(sketch.names)} texts, {sketch.short} of them short, {len(sketch.tasks)} tasks, "
+        f"{len(content)} bytes"
+    )
     print_text(f"{target}: {size}; planted copies found: {found}")

@@ -85,7 +85,8 @@ def sql(
         bool,
         typer.Option(
             "--csv",
-            help="CSV with a header. A text that a spreadsheet would take for a formula stands behind an apostrophe.",
+            help="CSV with a header. A text that a spreadsheet would take for a formula stands "
+            "behind an apostrophe.",
         ),
     ] = False,
     parquet: Annotated[

@@ -29,7 +29,8 @@ def find_run(home: Home, run: str | None = None) -> str:
         )
     if len(matches) > 1:
         raise SettingsError(
-            f"{run} is the beginning of {len(matches)} runs: {', '.join(matches[-10:])}. Type more of the one you mean."
+            f"{run} is the beginning of {len(matches)} runs: {', '.join(matches[-10:])}. Type "
+            "more of the one you mean."
         )
     return matches[0]
 

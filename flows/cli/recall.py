@@ -21,7 +21,8 @@ def recall(
     model: Annotated[
         str,
         typer.Option(
-            help="Model that wrote, judged, played the user or acted, as PROVIDER:MODEL@SERVER; `*` fits all."
+            help="Model that wrote, judged, played the user or acted, as PROVIDER:MODEL@SERVER; "
+            "`*` fits all."
         ),
     ] = "",
     seed: Annotated[str, typer.Option(help="Id of a seed.")] = "",

@@ -126,7 +126,8 @@ def _describe_fate(connection: Any, found: Any) -> None:
     _title(
         "What came of it",
         [
-            f"{one.table} ({one.count}): {' '.join(one.ids)}{' …' if one.count > len(one.ids) else ''}"
+            f"{one.table} ({one.count}): "
+            f"{' '.join(one.ids)}{' …' if one.count > len(one.ids) else ''}"
             for one in children
         ],
     )

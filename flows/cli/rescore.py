@@ -56,7 +56,8 @@ async def _rescore(home: Home, name: str, run: str, json: bool) -> bool:
         counts = Counter(one.verdict.outcome for one in judged)
         told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
         print_text(
-            f"{len(judged)} rollouts of {meant} judged again: {told or 'nothing'}; {len(changed)} otherwise than before"
+            f"{len(judged)} rollouts of {meant} judged again: {told or 'nothing'}; {len(changed)} "
+            "otherwise than before"
         )
     return bool(changed)
 

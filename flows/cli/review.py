@@ -19,7 +19,8 @@ def review(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="Id to judge, a run among them; alone, a run whose queue is shown: the latest when left out."
+            help="Id to judge, a run among them; alone, a run whose queue is shown: the latest "
+            "when left out."
         ),
     ] = None,
     accept: Annotated[bool, typer.Option("--accept", help="It is right.")] = False,
@@ -47,7 +48,8 @@ def review(
     bundle: Annotated[
         str,
         typer.Option(
-            help="Bundle id or path: its scenarios in sampling order, and the bound on its defects so far."
+            help="Bundle id or path: its scenarios in sampling order, and the bound on its "
+            "defects so far."
         ),
     ] = "",
     run: Annotated[
@@ -116,7 +118,9 @@ def _judge(
         )
     written = write_review(lake, found.run, found.id, by, judgement, note, locks)
     print_text(
-        f"{written.id}: {by} {'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} {found.id}"
+        f"{written.id}: {by} "
+        f"{'accepts' if judgement == 'accept' else 'rejects' if judgement == 'reject' else 'notes'} "
+        f"{found.id}"
     )
 
 
@@ -134,7 +138,8 @@ def _judge_pair(
         raise SettingsError(f"{what} and {other} are no two scenarios: name two whose ids differ.")
     write_review(lake, one.run, name_pair(one.id, two.id), by, judgement, note)
     print_text(
-        f"{by} says that {one.id} and {two.id} are {'the same task' if judgement == 'accept' else 'two tasks'}"
+        f"{by} says that {one.id} and {two.id} are "
+        f"{'the same task' if judgement == 'accept' else 'two tasks'}"
     )
 
 

@@ -31,6 +31,13 @@ def rollout(
             help="single: all in one request; conversation: bit by bit, with the scripted user."
         ),
     ] = "single",
+    manner: Annotated[
+        str,
+        typer.Option(
+            help="How the user talks: plain, terse, forgetful, fumbling, chatty, anxious; as the "
+            "contract says when left out."
+        ),
+    ] = "",
     attempt: Annotated[
         int, typer.Option(min=0, help="Number of the attempt; another one is another try.")
     ] = 0,
@@ -63,6 +70,10 @@ async def _play(
         raise SettingsError(
             f"There is no form {form!r}: write --form single or --form conversation."
         )
+    if manner and (manner not in MANNERS or form == "single"):
+        raise SettingsError(
+            f"A manner is for --form conversation, and one of {', '.join(MANNERS)}."
+        )
     if policy == "model":
         raise SettingsError(
             "A model plays within a run, whose budget and journal it goes by: envmill run --probe "
@@ -77,7 +88,7 @@ async def _play(
         )
     async with open_sandbox(home.settings, drivers=1) as sandbox:
         return await play_scenario(
-            actor, found, playable.environment, sandbox, "shown", attempt, form=form
+            actor, found, playable.environment, sandbox, "shown", attempt, form=form, manner=manner
         )
 
 

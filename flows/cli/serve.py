@@ -73,7 +73,8 @@ def _find_folder(home: Home, bundle: Path) -> Path:
         return bundle.resolve()
     if not (bundle / "bundle.json").exists():
         raise SettingsError(
-            f"{bundle} is no exported folder and no bundle folder. Write one: envmill export RUN --for openenv."
+            f"{bundle} is no exported folder and no bundle folder. Write one: envmill export RUN "
+            "--for openenv."
         )
     read = open_folder(bundle)
     cargo = ExportSet(environments=(read.environment,), scenarios=read.scenarios)
@@ -82,7 +83,8 @@ def _find_folder(home: Home, bundle: Path) -> Path:
         write_parcel(parcel, out, parcel.content_hash)
         return out / parcel.name
     raise SettingsError(
-        f"{bundle} has no scenario that can be served. OpenEnv plays scenarios of tools (docs/consumers/openenv.md)."
+        f"{bundle} has no scenario that can be served. OpenEnv plays scenarios of tools "
+        "(docs/consumers/openenv.md)."
     )
 
 
@@ -95,7 +97,10 @@ def _require_openenv(interpreter: Path) -> None:
         from envmill.interop.consumers.openenv import VERSIONS
 
         wanted = f"openenv=={VERSIONS['openenv']}"
-        mend = f"Install it into an environment of its own: python -m venv served && served/bin/pip install {wanted}"
+        mend = (
+            "Install it into an environment of its own: python -m venv served && served/bin/pip "
+            f"install {wanted}"
+        )
         raise SettingsError(
             f"{interpreter} has no OpenEnv. {mend}. Then add --python served/bin/python."
         )

@@ -42,7 +42,8 @@ def tools(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="With propose: JSON file for the domains with tools, tables, walks and what is left out."
+            help="With propose: JSON file for the domains with tools, tables, walks and what is "
+            "left out."
         ),
     ] = None,
 ) -> None:
@@ -96,7 +97,8 @@ def _show_read(
         show(["tool", "service", "effect", "inputs", "source", "licence"], rows)
     held = sum(harvest.found for harvest in harvests.values())
     print_text(
-        f"{len(sketches)} of {held} tools, {len(found)} remarks{'' if remarks else ' (--remarks shows them)'}",
+        f"{len(sketches)} of {held} tools, {len(found)} "
+        f"remarks{'' if remarks else ' (--remarks shows them)'}",
         err=True,
     )
 
@@ -108,7 +110,8 @@ async def _audit(sketches: "Sequence[ToolSketch]") -> "Iterator[tuple[str, str, 
 
     audit = audit_graph(await weave(sketches, [NameEvidence()]))
     print_text(
-        f"{len(audit.out_of_reach)} of {len(sketches)} tools cannot be called, whatever is called before them",
+        f"{len(audit.out_of_reach)} of {len(sketches)} tools cannot be called, whatever is "
+        "called before them",
         err=True,
     )
     return ((one.tool, one.path, one.means) for one in audit.unsuppliable)

@@ -17,7 +17,8 @@ def verify(
     sha256: Annotated[
         str | None,
         typer.Option(
-            help="Published digest of the folder's SHA256SUMS. Without it, a folder whose SHA256SUMS was replaced too passes."
+            help="Published digest of the folder's SHA256SUMS. Without it, a folder whose "
+            "SHA256SUMS was replaced too passes."
         ),
     ] = None,
 ) -> None:
@@ -33,7 +34,8 @@ def verify(
         raise SettingsError("--sha256 is the digest of one folder. Name one folder.")
     if sha256 is not None and not re.fullmatch("[0-9a-f]{64}", sha256.lower()):
         raise SettingsError(
-            f"--sha256 is {sha256[:80]!r}, which is no SHA-256. Give the 64 hex digits that were published."
+            f"--sha256 is {sha256[:80]!r}, which is no SHA-256. Give the 64 hex digits that were "
+            "published."
         )
     reports = {folder: compare_digests(folder) for folder in folders}
     for folder, report in reports.items():

@@ -180,7 +180,8 @@ class ServerGuard:
             return
         until = int(self.now()) + COOKIE_SECONDS
         value = f"{self.cookie}={until}.{self._sign(f'session {until}')}"
-        # Behind TLS it never leaves the browser without: a stranger on the way could ask for a page by http.
+        # Behind TLS it never leaves the browser without: a stranger on the way could ask for a page
+        # by http.
         secure = (
             "; Secure"
             if all(origin.startswith("https:") for origin in self._list_own(scope))

@@ -32,7 +32,8 @@ def secure_folder(folder: Path) -> None:
     found, link = folder.stat(), folder.lstat()
     if found.st_uid != os.geteuid() or link.st_uid not in (0, os.geteuid()):
         raise SettingsError(
-            f"{folder} belongs to another user, who could read its secret. Set ENVMILL_HOME to a folder of your own."
+            f"{folder} belongs to another user, who could read its secret. Set ENVMILL_HOME to a "
+            "folder of your own."
         )
     if found.st_mode & 0o077:
         folder.chmod(0o700)
@@ -63,13 +64,15 @@ def read_private(path: Path) -> str:
         return ""
     except OSError as error:
         raise SettingsError(
-            f"{path} cannot be read ({error.strerror}). Run `envmill down`, remove it, then `envmill up`."
+            f"{path} cannot be read ({error.strerror}). Run `envmill down`, remove it, then "
+            "`envmill up`."
         ) from error
     with os.fdopen(handle) as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
             raise SettingsError(
-                f"Other users could read or change {path}. Run `envmill down`, then `envmill up`: it draws a new one."
+                f"Other users could read or change {path}. Run `envmill down`, then `envmill up`: "
+                "it draws a new one."
             )
         return file.read()
 

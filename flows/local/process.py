@@ -63,7 +63,8 @@ class Process:
     def start(
         self, command: list[str], url: str, descriptors: tuple[int, ...] = ()
     ) -> ProcessRecord:
-        """Start it, and return when it has said who it is. No record of an earlier process may be left."""
+        """Start it, and return when it has said who it is. No record of an earlier process may be
+        left."""
         log = self.home.log(self.name)
         log.parent.mkdir(parents=True, exist_ok=True)
         if log.exists():

@@ -106,7 +106,8 @@ def _read(
             left_out[tool.name] = fault
         elif family is None:
             left_out[tool.name] = (
-                f"no way is known to write {find_verb(tool) or tool.name.partition('_')[0]!r} over tables"
+                f"no way is known to write {find_verb(tool) or tool.name.partition('_')[0]!r} "
+                "over tables"
             )
         else:
             inputs = tuple(read_inputs(tool, things[home], things))
@@ -120,7 +121,8 @@ def _find_stranger(tool: ToolSketch, family: Family | None, thing: Thing) -> str
     """A permission of a queue is no queue: what makes, lists or ends something else cannot be
     written over this table."""
     about = split_name(tool.entity) if tool.entity else find_entity(tool.name)
-    # What is shown or set of a topic as its attributes is the topic; the propagations of an attachment are other things.
+    # What is shown or set of a topic as its attributes is the topic; the propagations of an
+    # attachment are other things.
     more = (
         about[len(thing.words) :]
         if family in ("get", "update") and about[: len(thing.words)] == thing.words
@@ -135,7 +137,8 @@ def _find_stranger(tool: ToolSketch, family: Family | None, thing: Thing) -> str
 
 
 def _find_context(tools: Sequence[ToolSketch], things: dict[str, Thing]) -> frozenset[str]:
-    """Identifiers that so many tools need that they can only be the place itself: the account, the instance they work in."""
+    """Identifiers that so many tools need that they can only be the place itself: the account, the
+    instance they work in."""
     homes = [
         (tool, things[home])
         for tool in tools

@@ -272,7 +272,8 @@ def _stay(thing: Thing) -> Rule:
     else:
         that, told = (
             f"{held} == {ACTIVE!r}",
-            f"Only {name_one(thing.said)} whose {thing.standing} is {ACTIVE!r} can be changed or used.",
+            f"Only {name_one(thing.said)} whose {thing.standing} is {ACTIVE!r} can be changed or "
+            "used.",
         )
     return Rule(
         that=that,

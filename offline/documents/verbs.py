@@ -49,7 +49,8 @@ def find_verb(tool: ToolSketch) -> str:
 
 
 def _is_many(tool: ToolSketch) -> bool:
-    """`describe_streams` and `get_orders` list; what needs something to be selected by shows one."""
+    """`describe_streams` and `get_orders` list; what needs something to be selected by shows
+    one."""
     return (
         tool.name.endswith("s") and not tool.name.endswith("ss") and not tool.inputs.get("required")
     )

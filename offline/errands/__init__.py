@@ -40,7 +40,8 @@ def answer(
 def planted(
     prompt: str, inputs: Json, seed: int, sample: int, mistakes: float, talk: Sequence[str] = ()
 ) -> str:
-    """Name of the mistake that `answer` makes for the same arguments; empty where there is none. `talk`: see `offline.answer`."""
+    """Name of the mistake that `answer` makes for the same arguments; empty where there is none.
+    `talk`: see `offline.answer`."""
     if not talk:
         first = make_dice("errand", prompt, inputs["brief"], seed, sample)
         return first.choice(sorted(MISTAKES[prompt])) if first.random() < mistakes else ""

@@ -293,7 +293,8 @@ def _carries_out(case: ScenarioCase, state: State) -> bool:
 
 
 def _end_otherwise(case: ScenarioCase, oracle: list[Call]) -> Spoilt | None:
-    """The reply with another reference path, where that ends in another state; elsewhere nothing would be wrong."""
+    """The reply with another reference path, where that ends in another state; elsewhere nothing
+    would be wrong."""
     one, other = (
         erase_new_ids(_play(case, calls).state, case.reply.initial_state)
         for calls in (oracle, case.reply.oracle)
@@ -333,7 +334,8 @@ def _list_said(case: ScenarioCase, dice: random.Random) -> list[tuple[int, str, 
 
 
 def _stands_beside(value: str | int, call: Call, state: State) -> bool:
-    """Whether a row that the call names holds the value: who looks the row up may take it from there."""
+    """Whether a row that the call names holds the value: who looks the row up may take it from
+    there."""
     named = [
         rows[each]
         for rows in state.values()

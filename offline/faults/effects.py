@@ -133,7 +133,8 @@ def read_clock_once(case: ProgramCase, dice: random.Random) -> Spoilt | None:
 def _spoil_clock(
     case: ProgramCase, dice: random.Random, moment: str, constant: str = "", later: float = 0.0
 ) -> Spoilt | None:
-    """Where the session's clock is asked; in a program that never does, a change notes its day, which is right as long as it asks."""
+    """Where the session's clock is asked; in a program that never does, a change notes its day,
+    which is right as long as it asks."""
     for right, trials in [*_list_timed(case, dice), *_list_noting(case, dice)]:
         spoilt = replace(right, effects=tuple(line.replace(_NOW, moment) for line in right.effects))
         clean, faulty = (

@@ -132,7 +132,8 @@ def name_strange_table(case: InterfaceCase, dice: random.Random) -> Spoilt:
 
 
 def forget_read(case: InterfaceCase, dice: random.Random) -> Spoilt | None:
-    """A table that a query has to look something up in is not named. Of a change it may be a foreign key that makes it look."""
+    """A table that a query has to look something up in is not named. Of a change it may be a
+    foreign key that makes it look."""
     many = [
         number
         for number, tool in enumerate(case.reply.tools)

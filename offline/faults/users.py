@@ -12,7 +12,8 @@ ScenarioCase = FaultCase[ScenarioReply]
 
 
 def contradict_request(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
-    """Asked back, the person says another amount or day than the request does, and keeps it for the conversation."""
+    """Asked back, the person says another amount or day than the request does, and keeps it for the
+    conversation."""
     exact = [
         name for name, value in case.reply.facts.items() if isinstance(value, int) or _is_day(value)
     ]

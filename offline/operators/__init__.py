@@ -80,7 +80,8 @@ def sample_mutants(source: str, count: int, dice: random.Random) -> list[Program
 def sample_traces(
     tried: tuple[DomainWorld, list[RuleTrial]], seed: int, function: str
 ) -> list[Trace]:
-    """Calls that try one function: the trials of the domain model first, then walks that come by it often."""
+    """Calls that try one function: the trials of the domain model first, then walks that come by it
+    often."""
     world, trials = tried
     tools = world.domain.operations
     aimed = [

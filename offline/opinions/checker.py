@@ -95,7 +95,8 @@ def _judge_query(asked: CheckerInput, operation: Operation, world: DomainWorld) 
     ):
         return _reply(
             "fail",
-            f"{operation.name} should give {len(wanted)} rows as they stand and gives others ({len(found[0])}).",
+            f"{operation.name} should give {len(wanted)} rows as they stand and gives others "
+            f"({len(found[0])}).",
         )
     return _reply("pass", f"{operation.name} gives what is there and changes nothing.")
 

@@ -7,7 +7,8 @@ import re
 from schemas.base import Json
 
 ASKED = re.compile(
-    r"\?|\b(which|what|who|when|how (many|much|long)|do you mean|need to know|tell me|please (give|confirm|specify))\b",
+    r"\?|\b(which|what|who|when|how (many|much|long)|do you mean|need to know|tell me|please "
+    r"(give|confirm|specify))\b",
     re.IGNORECASE,
 )
 KNOWN = (

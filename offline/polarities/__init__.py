@@ -56,7 +56,8 @@ def _changes(reply: ScenarioReply, domain: Domain) -> bool:
 def write_polar(
     domain: Domain, polarity: Polarity, key: str, number: int = 0, *, results: bool = False
 ) -> ScenarioReply:
-    """A scenario of this polarity. Where the domain gives no occasion for it, one of doing: the reply says what it is."""
+    """A scenario of this polarity. Where the domain gives no occasion for it, one of doing: the
+    reply says what it is."""
     twins = make_twins(domain, polarity, key) if polarity != "achieve" else None
     if twins:
         return twins.negative

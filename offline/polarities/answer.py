@@ -193,7 +193,8 @@ def _ask_status(
     view: LookupView, said: dict[str, str], world: DomainWorld
 ) -> Iterator[PlannedQuestion]:
     for value, count in sorted(Counter(row["status"] for row in view.rows).items()):
-        # Said beside the right number, its neighbours give away who recites; the whole is no rival, for it may well be told too.
+        # Said beside the right number, its neighbours give away who recites; the whole is no rival,
+        # for it may well be told too.
         near = [
             each
             for each in (count - 1, count + 1, count + 2)

@@ -63,7 +63,8 @@ def read_rows(call: Call, world: DomainWorld) -> list[Row]:
 def find_known(
     collection: str, row_id: str, path: list[Call], request: str, world: DomainWorld
 ) -> list[Call] | None:
-    """Lookups of a row by what the request says or earlier replies show; none where somebody would have to guess its name."""
+    """Lookups of a row by what the request says or earlier replies show; none where somebody would
+    have to guess its name."""
     direct = find_row(collection, row_id, world.domain, world.state)
     if all(
         is_known(call, [*path, *direct[:place]], request, world)
@@ -171,7 +172,8 @@ def find_trees(node: ast.AST, kind: type[ast.AST]) -> Iterator[Any]:
 
 
 def stands_in(value: Json, *texts: str) -> bool:
-    """Whether a value is said in one of the texts, whatever the case; small numbers also in words."""
+    """Whether a value is said in one of the texts, whatever the case; small numbers also in
+    words."""
     spelled = [
         str(value),
         *([NUMERALS[value]] if isinstance(value, int) and 0 <= value < len(NUMERALS) else []),

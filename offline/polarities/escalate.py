@@ -103,7 +103,8 @@ def _write(wish: WantedChange, world: DomainWorld, dice: random.Random) -> Twins
 
 
 def _list_other_desks(matter: Matter, world: DomainWorld) -> list[Json]:
-    """To whom else it might go by the policy document: whoever says so has not read which matter it is."""
+    """To whom else it might go by the policy document: whoever says so has not read which matter it
+    is."""
     return [
         each.to.removeprefix("the ") for each in pick_matters(world.domain) if each.to != matter.to
     ]

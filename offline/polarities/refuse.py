@@ -194,7 +194,8 @@ def _list_rows(rule: Rule, scope: dict[str, Any], world: DomainWorld) -> Iterato
 
 
 def _bind(wish: WantedChange, world: DomainWorld) -> dict[str, Any]:
-    """What the rule's names stand for: limits, arguments, rows, and what the operation fetches first."""
+    """What the rule's names stand for: limits, arguments, rows, and what the operation fetches
+    first."""
     rows = {
         each.local: world.state[each.row][wish.arguments[each.name]]
         for each in wish.operation.takes
@@ -244,7 +245,8 @@ def _describe_decisive(wish: WantedChange, rule: Rule, world: DomainWorld) -> st
 
 
 def _list_standing(rule: Rule) -> str:
-    """How the rows stand that it counts: who says "inside already" has looked at the visits, whatever the rule calls it."""
+    """How the rows stand that it counts: who says "inside already" has looked at the visits,
+    whatever the rule calls it."""
     folds = (
         call for call in find_trees(parse_expression(rule.that), ast.Call) if call.func.id in FOLDS
     )

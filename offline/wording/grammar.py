@@ -44,7 +44,8 @@ class Register:
                 return text
             text = _WORD.sub(lambda found: dice.choice(self.pieces[found[1]]), text)
         raise SettingsError(
-            f"{PATH}: <{word}> of register {self.name} never ends. Take the circle out of its pieces."
+            f"{PATH}: <{word}> of register {self.name} never ends. Take the circle out of its "
+            "pieces."
         )
 
 
@@ -90,5 +91,6 @@ def _refuse_unknown(register: Register) -> None:
     unknown = sorted(used - {*register.pieces})
     if unknown:
         raise SettingsError(
-            f"{PATH}: register {register.name} knows no <{'>, <'.join(unknown)}>. Add its pieces or take it out."
+            f"{PATH}: register {register.name} knows no <{'>, <'.join(unknown)}>. Add its pieces "
+            "or take it out."
         )

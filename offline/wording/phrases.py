@@ -115,7 +115,8 @@ def follow(
     state: State,
     names: Names | None = None,
 ) -> str:
-    """Walk from a row along references; a row at the end is called by its label, or by the name given for it."""
+    """Walk from a row along references; a row at the end is called by its label, or by the name
+    given for it."""
     row = state[collection][row_id]
     if not path:
         if names and (collection, row_id) in names:

@@ -63,4 +63,7 @@ def _list_suites(
         said = "<br>".join(
             escape(words) for key, words in broken.items() if key.startswith(f"{name}.")
         )
-        yield f'<tr><td><a href="{page.as_posix()}">{name}</a></td><td>{len(frame)}</td><td>{said or "none"}</td></tr>'
+        yield (
+            "<tr><td><a "
+            f'href="{page.as_posix()}">{name}</a></td><td>{len(frame)}</td><td>{said or "none"}</td></tr>'
+        )

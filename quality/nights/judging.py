@@ -105,7 +105,8 @@ def write_night(connection: "DuckDBPyConnection", run: str, folder: Path) -> Pat
 def _find_nights(
     connection: "DuckDBPyConnection", run: str, family: str
 ) -> Sequence[Mapping[str, Mean]]:
-    """Earlier nights of the family, oldest first. One that broke something counts only where it was accepted."""
+    """Earlier nights of the family, oldest first. One that broke something counts only where it was
+    accepted."""
     nights: list[Mapping[str, Mean]] = []
     for _, finding, _, accepted in connection.execute(_EARLIER, {"run": run}).fetchall():
         told = json.loads(finding)

@@ -101,7 +101,10 @@ def _expect(frame: RowFrame, bounds: Mapping[str, MeanBounds]) -> Iterator[Any]:
                 column=one.name, min_value=one.least, max_value=one.most, description=said
             )
         if found := bounds.get(f"{frame.name}.{one.name}"):
-            said = f"{one.about}: {found.low:.4g} to {found.high:.4g} on average, as in the last {found.nights} nights"
+            said = (
+                f"{one.about}: {found.low:.4g} to {found.high:.4g} on average, as in the last "
+                f"{found.nights} nights"
+            )
             yield ExpectColumnMeanToBeBetween(
                 column=one.name, min_value=found.low, max_value=found.high, description=said
             )

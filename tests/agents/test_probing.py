@@ -43,7 +43,8 @@ async def probe(vendors: Loopback, folder: Path, sandbox: Sandbox, settings: Set
 async def test_probes_by_a_model_survive_an_outage(
     vendors: Loopback, tmp_path: Path, sandbox: Sandbox, settings: Settings
 ) -> None:
-    """Four attempts side by side, every other one a conversation; one meets a server that has gone, and all go on from there."""
+    """Four attempts side by side, every other one a conversation; one meets a server that has gone,
+    and all go on from there."""
     # What is said depends on how far a conversation is, so the attempts may come in any order.
     ask = [turn("Which tool?", match=TALK.user.opening)] * 2
     broken = fault("The tool is drill", 99, status=503)

@@ -49,7 +49,8 @@ SHIFT = UserKnowledge(
 )
 SICK = UserKnowledge(
     UserContract(
-        opening="Ingrid Solberg is out, one of the others takes her Tuesday job and another one hers on Wednesday.",
+        opening="Ingrid Solberg is out, one of the others takes her Tuesday job and another one hers "
+        "on Wednesday.",
         facts={
             "sick pilot": "Ingrid Solberg",
             "pilot for Tuesday": "Arne Vik",
@@ -61,7 +62,8 @@ SICK = UserKnowledge(
 )
 HIVES = UserKnowledge(
     UserContract(
-        opening="Edwin Marsh here. I went through hive H-07 and took 14 kg of honey off it, 5 kg go to a fellow member.",
+        opening="Edwin Marsh here. I went through hive H-07 and took 14 kg of honey off it, 5 kg go "
+        "to a fellow member.",
         facts={
             "member": "Edwin Marsh",
             "hive": "H-07",

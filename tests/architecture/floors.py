@@ -45,7 +45,8 @@ SIDEWAYS: frozenset[tuple[str, str]] = frozenset(
 FORBIDDEN: frozenset[tuple[str, str]] = frozenset(
     {("quality", "envmill"), ("envmill.runtime", "schemas")}
 )
-"""Arrows that go down and are still wrong, by prefix: quality is handed frames, and the runtime is copied into exports alone."""
+"""Arrows that go down and are still wrong, by prefix: quality is handed frames, and the runtime is
+copied into exports alone."""
 
 ROOT, OFFERED = "envmill", ("envmill.front", "envmill.version")
 """The package's own `__init__` offers the front door's names to users' programs. No module of ours

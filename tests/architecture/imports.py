@@ -12,7 +12,8 @@ Imports = Mapping[str, frozenset[str]]
 
 
 def read_imports(root: Path, packages: tuple[str, ...]) -> Imports:
-    """Every module of the packages under a root. Functions, `try` and TYPE_CHECKING blocks count like any other place."""
+    """Every module of the packages under a root. Functions, `try` and TYPE_CHECKING blocks count
+    like any other place."""
     files = {
         _module_name(root, path): path
         for package in packages
@@ -54,7 +55,8 @@ def _resolve_from(source: str, node: ast.ImportFrom, files: Mapping[str, Path]) 
 
 
 def _resolve_call(node: ast.Call) -> Iterator[str]:
-    """`import_module("a.b")` and `__import__("a.b")` are imports too; a computed name cannot be seen."""
+    """`import_module("a.b")` and `__import__("a.b")` are imports too; a computed name cannot be
+    seen."""
     called = (
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     )

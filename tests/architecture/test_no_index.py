@@ -61,7 +61,8 @@ def test_an_address_is_seen(text: str) -> None:
 
 def test_refusing_to_write_addresses_is_no_address() -> None:
     assert not ADDRESS.search(
-        "pip-compile --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file x"
+        "pip-compile --no-emit-index-url --no-emit-trusted-host --no-emit-find-links "
+        "--output-file x"
     )
 
 

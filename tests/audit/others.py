@@ -153,7 +153,8 @@ def _holds_real_data(folder: Folder) -> bool:
 
 
 def _show_first(entries: Sequence[AuditEntry], one: Looked) -> str:
-    """A finding where there is one, else a suspicion: the subject, the reason, and the tools that it speaks of."""
+    """A finding where there is one, else a suspicion: the subject, the reason, and the tools that
+    it speaks of."""
     found = (
         entry
         for outcome in ("dropped", "suspected")

@@ -231,7 +231,10 @@ def _write_findings(audited: Sequence[Audited]) -> Iterator[str]:
             f"suspected {entry.finding.gate} `{entry.finding.reason}`{_name_tools(one, entry)}"
             for entry in doubted
         ]
-        yield f"- {one.name}: {'; '.join([*told, *_tell_errors(one, environment.id)]) or 'nothing found'}."
+        yield (
+            f"- {one.name}: "
+            f"{'; '.join([*told, *_tell_errors(one, environment.id)]) or 'nothing found'}."
+        )
     yield ""
 
 

@@ -275,7 +275,8 @@ async def _take_all(measured: Measurement, asked: argparse.Namespace) -> None:
     readers = asked.reader or [asked.judge or asked.model] * 2
     if len(readers) != 2:
         raise SettingsError(
-            f"Two readers read blind, and {len(readers)} were named: give READERS two models, or none."
+            f"Two readers read blind, and {len(readers)} were named: give READERS two models, or "
+            "none."
         )
     strong = asked.policy or asked.model
     measured.items({asked.model.partition(":")[2]: CAREFUL})
@@ -292,10 +293,14 @@ async def _take_all(measured: Measurement, asked: argparse.Namespace) -> None:
     await measured.attack(readers[0], None)
     await measured.second(readers[1], None)
     await measured.ends()
-    parts = f"author {asked.model}, agent {strong}, readers {' and '.join(readers)}, judge {asked.judge or asked.model}"
+    parts = (
+        f"author {asked.model}, agent {strong}, readers {' and '.join(readers)}, judge "
+        f"{asked.judge or asked.model}"
+    )
     measured.describe(
         [
-            f"Models: {parts}. Where one family of models wrote, judged and acted, its habits may agree with each other."
+            f"Models: {parts}. Where one family of models wrote, judged and acted, its habits may "
+            "agree with each other."
         ]
     )
     (measured.folder / "page.md").write_text(

@@ -80,7 +80,8 @@ def list_items(lake: Lake, writers: dict[str, str]) -> list[Item]:
     """All items of finished runs. `writers` says who an author's model is."""
     with open_views(lake) as views:
         runs = views.execute(
-            "select run, recipe, config->>'model' from runs where state = 'finished' order by started"
+            "select run, recipe, config->>'model' from runs where state = 'finished' order by "
+            "started"
         ).fetchall()
         return [
             item
@@ -122,7 +123,8 @@ class _Run:
         self.scenarios = {
             one[0]: one
             for one in ask(
-                "select draft, id, polarity, len(oracle::json[]), request from scenarios where run = ?"
+                "select draft, id, polarity, len(oracle::json[]), request from scenarios where "
+                "run = ?"
             )
         }
         self.parents = {

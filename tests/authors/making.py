@@ -41,7 +41,8 @@ def list_plan(folder: Path, shares: Mapping[str, tuple[int, int]]) -> Iterator[P
         own = [one for one in texts if one["recipe"] == recipe][:environments]
         if len(own) < environments:
             sys.exit(
-                f"{TEXTS} holds {len(own)} texts for {recipe}, and {environments} are wanted: add some."
+                f"{TEXTS} holds {len(own)} texts for {recipe}, and {environments} are wanted: add "
+                "some."
             )
         for told in own:
             yield PlannedRun(
@@ -66,7 +67,8 @@ def _point_at(told: dict[str, Any], folder: Path) -> Iterator[str]:
 def make_runs(
     plan: Sequence[PlannedRun], folder: Path, model: str, judge: str, policy: str
 ) -> None:
-    """Every run of the plan that has not ended yet. A run that fails is told, and the next one begins."""
+    """Every run of the plan that has not ended yet. A run that fails is told, and the next one
+    begins."""
     surroundings = surround(folder)
     done = folder / "done.txt"
     ended = set(done.read_text(encoding="utf-8").split()) if done.exists() else set[str]()

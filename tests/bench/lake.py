@@ -254,9 +254,9 @@ def _first_answer(place: Path) -> tuple[float, float]:
         "import sys; from envmill.lake.lake import Lake; from envmill.lake.sql import fetch; "
         "fetch(Lake(sys.argv[1]), 'select * from funnel')"
     )
-    run = lambda *arguments: subprocess.run(
+    run = lambda *arguments: subprocess.run(  # noqa: E731
         [sys.executable, "-c", *arguments], cwd=ROOT, check=True
-    )  # noqa: E731
+    )
     return _median(lambda: run(ask, str(place)), 3), _median(lambda: run("pass"), 3)
 
 

@@ -35,7 +35,8 @@ def rows() -> Iterator[dict[str, Any]]:
 def measure_scenarios(
     scenarios: int = SCENARIOS, environments: int = ENVIRONMENTS
 ) -> Iterator[dict[str, Any]]:
-    """Verify, filter and collect of scenarios that were built before, on a machine that does nothing else.
+    """Verify, filter and collect of scenarios that were built before, on a machine that does
+    nothing else.
 
     The machine's own count of busy time: of a jailed process that outlives who forked it, no parent
     is ever told what it took.
@@ -59,7 +60,10 @@ def measure_scenarios(
             time.monotonic() - began,
         )
         entered = len(Lake(settings.lake).read(Scenario, _RUN))
-    what = f"{entered} scenarios from verify to collect, eight probes at most, on {os.cpu_count()} cores"
+    what = (
+        f"{entered} scenarios from verify to collect, eight probes at most, on {os.cpu_count()} "
+        "cores"
+    )
     yield {
         "id": "scenarios_cpu",
         "what": f"processor time of {what}",

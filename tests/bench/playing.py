@@ -61,7 +61,10 @@ async def _measure(settings: Settings, scenarios: int, repeats: int) -> list[dic
                 )
                 found.append(min([await _time(play) for _ in range(repeats)]))
     calls = statistics.median(len(one.oracle) for one in posed)
-    what = f"{ATTEMPTS} attempts by {_POLICY} at one scenario of {calls:g} calls, median of {len(posed)} scenarios"
+    what = (
+        f"{ATTEMPTS} attempts by {_POLICY} at one scenario of {calls:g} calls, median of "
+        f"{len(posed)} scenarios"
+    )
     single, talks = (
         [statistics.median(column) for column in zip(*times[form], strict=True)] for form in times
     )

@@ -113,7 +113,8 @@ def _judge_drawn_night() -> float:
 
 
 def _make_environments() -> float:
-    """Processor seconds of a run of the embedded author, from seed to export. A model takes more."""
+    """Processor seconds of a run of the embedded author, from seed to export. A model takes
+    more."""
     found = asyncio.run(
         measure_run(RunConfig(recipe="envfactory", seed=1, environments=MADE, scenarios=SCENARIOS))
     )

@@ -71,7 +71,10 @@ def measure_load(
             "unit": "ms",
         }
     messages = sum(times["count"] for times in told["latencies"].values())
-    what = f"processor time of the server's tree for each of {messages} messages, jails and judges included; {around}"
+    what = (
+        f"processor time of the server's tree for each of {messages} messages, jails and judges "
+        f"included; {around}"
+    )
     yield {
         "id": f"processor_{sessions}",
         "what": what,
@@ -105,7 +108,10 @@ def measure_load(
         "what": f"of {told['groups']} groups, those with two states",
         "measured": told["split_groups"],
     }
-    what = f"of {told['branches']} episodes that were branched from one of their turns, those that went on in another way"
+    what = (
+        f"of {told['branches']} episodes that were branched from one of their turns, those that "
+        "went on in another way"
+    )
     yield {"id": f"branches_unlike_{sessions}", "what": what, "measured": told["unlike"]}
     what = (
         "processes more than in the idle server after all clients are gone: templates with their "
@@ -129,7 +135,10 @@ def measure_neighbours(
         finally:
             hostile.kill()
     steps = [told["latencies"]["step"]["count"] for told in (beside, alone)]
-    what = f"steps of {NEIGHBOURS} honest sessions beside {len(CLIENTS)} hostile ones, and alone; load {os.getloadavg()[0]:.1f}"
+    what = (
+        f"steps of {NEIGHBOURS} honest sessions beside {len(CLIENTS)} hostile ones, and alone; "
+        f"load {os.getloadavg()[0]:.1f}"
+    )
     yield {
         "id": "neighbours",
         "what": what,

@@ -192,7 +192,8 @@ async def _up_cold(engine: Boxes, image: CachedImage) -> None:
 
 async def _branch(engine: Engine, image: CachedImage, box: Container, size: int) -> float:
     await box.shell(
-        f"rm -rf /dirty; mkdir /dirty; for i in $(seq 16); do head -c {size << 16} /dev/urandom > /dirty/$i; done"
+        f"rm -rf /dirty; mkdir /dirty; for i in $(seq 16); do head -c {size << 16} /dev/urandom > "
+        "/dirty/$i; done"
     )
 
     async def branch() -> None:

@@ -32,7 +32,10 @@ THINGS = (
     "lesson",
     "member",
 )
-SERVICES = "sqs sns dynamodb lambda kms ssm ecs ecr events kinesis logs firehose cognito-idp acm batch glacier mq scheduler sdb codebuild"
+SERVICES = (
+    "sqs sns dynamodb lambda kms ssm ecs ecr events kinesis logs firehose cognito-idp acm batch "
+    "glacier mq scheduler sdb codebuild"
+)
 
 
 def measure_graph() -> Iterator[dict[str, Any]]:

@@ -33,7 +33,8 @@ def test_doctor_says_which_engines_work_and_why_others_do_not(
     monkeypatch.setattr(examination, "CHECKS", checks)
     told = invoke(home, "doctor").stdout
     assert re.search(
-        r"^ok     containers +box: .*; docker: not here\n +→ .*docker: No Docker daemon answers at unix:///nowhere",
+        r"^ok     containers +box: .*; docker: not here\n +→ .*docker: No Docker daemon answers "
+        r"at unix:///nowhere",
         told,
         re.MULTILINE,
     )

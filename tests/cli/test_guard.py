@@ -137,7 +137,10 @@ HIDDEN = {
 def test_a_request_hidden_in_another_does_not_use_its_credential(
     guarded: Guarded, headers: str
 ) -> None:
-    first = f"POST /api/first HTTP/1.1\nHost: 127.0.0.1\nAuthorization: {BEARER['Authorization']}\n{headers.format(length=len(WITHOUT) + 3)}"
+    first = (
+        f"POST /api/first HTTP/1.1\nHost: 127.0.0.1\nAuthorization: {BEARER['Authorization']}\n"
+        f"{headers.format(length=len(WITHOUT) + 3)}"
+    )
     guarded.send(first + WITHOUT)
     assert guarded.ask("GET", "/api/after", BEARER).status == 200, "the server goes on"
     assert set(guarded.reached.asked) <= {"POST /api/first", "GET /api/after"}

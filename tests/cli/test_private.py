@@ -261,7 +261,8 @@ def test_an_api_key_goes_to_the_remote_server_alone(tmp_path: Path) -> None:
 def test_what_is_put_into_a_lake_is_open_to_those_to_whom_the_lake_is(
     tmp_path: Path, given: int | None, folder: int, file: int
 ) -> None:
-    """A group shares a lake by the mode of its folder; without one its owner alone reads it, whatever the umask."""
+    """A group shares a lake by the mode of its folder; without one its owner alone reads it,
+    whatever the umask."""
     root = tmp_path / "lake"
     if given is not None:
         root.mkdir()

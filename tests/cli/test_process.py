@@ -18,7 +18,8 @@ SLEEP = ["-S", "-c", "import time; print('awake', flush=True); time.sleep(60)"]
 DEAF = [
     "-S",
     "-c",
-    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)",
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', "
+    "flush=True); time.sleep(60)",
 ]
 
 

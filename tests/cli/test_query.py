@@ -102,7 +102,10 @@ def test_programs_get_one_line_per_row(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == "a\tb\n1\t\ntab\\there\tline\\nbreak \\\\\n"
 
 
-VALUES = "select 1 as n, null as nothing, 'a,\"b\"' as text, [1, 2] as list, date '2026-11-21' as day, 'nan'::double as odd, 2::hugeint as big"
+VALUES = (
+    "select 1 as n, null as nothing, 'a,\"b\"' as text, [1, 2] as list, date '2026-11-21' as "
+    "day, 'nan'::double as odd, 2::hugeint as big"
+)
 
 
 def test_json_is_one_array_of_objects(full: Home) -> None:

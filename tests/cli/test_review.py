@@ -63,7 +63,8 @@ def test_queue_judgement_and_sample(
 def test_two_scenarios_are_called_the_same_task_and_that_is_taken_back(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The latest judgement of the pair counts, in whatever order they are named; `ExportInput.accepted` holds the pair in between."""
+    """The latest judgement of the pair counts, in whatever order they are named;
+    `ExportInput.accepted` holds the pair in between."""
     assert run_cli(monkeypatch, BARE.id, f"--same-as={SOUND.id[:14]}", "--by=Kim") == 0
     subject = name_pair(SOUND.id, BARE.id)
     assert latest_judgements(lake)[subject].judgement == "accept"

@@ -17,7 +17,8 @@ TEXTS = 4
 def test_a_run_starts_from_a_corpus_and_asks_a_model_to_act(plant: Plant, tmp_path: Path) -> None:
     if count(0, 1) == 0:
         pytest.skip(
-            "tests/stages/test_mine.py and tests/agents do the same without a server: `make soak AREA=line`"
+            "tests/stages/test_mine.py and tests/agents do the same without a server: `make soak "
+            "AREA=line`"
         )
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text(
@@ -39,9 +40,15 @@ def test_a_run_starts_from_a_corpus_and_asks_a_model_to_act(plant: Plant, tmp_pa
     assert plant.ask("select entered, error from funnel where run = ? and stage = 'mine'", run) == [
         (TEXTS, 0)
     ]
-    rollouts = "select rollout_group, count(*), count(distinct form) from rollouts where run = ? and policy = 'model' group by all order by all"
+    rollouts = (
+        "select rollout_group, count(*), count(distinct form) from rollouts where run = ? and "
+        "policy = 'model' group by all order by all"
+    )
     assert plant.ask(rollouts, run) == [("teacher", 8, 2), ("weak", 8, 2)]
-    paid = "select step, count(*) from model_calls where run = ? and provider = 'openai' and not reused group by all"
+    paid = (
+        "select step, count(*) from model_calls where run = ? and provider = 'openai' and not "
+        "reused group by all"
+    )
     assert plant.ask(paid, run) == [("scenarios-filter", 8)], (
         "the teacher is the same model, and its replies were known"
     )

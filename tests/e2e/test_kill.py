@@ -96,7 +96,8 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
     columns = ", ".join(
         f'"{name}"' for name in record.model_fields if name != "path"
     )  # a bundle's folder bears the run's id
-    # What is found of a run itself bears its id, its quality dossier counts events and attempts, and W10 names earlier runs' environments.
+    # What is found of a run itself bears its id, its quality dossier counts events and attempts,
+    # and W10 names earlier runs' environments.
     apart = (
         "and subject <> 'run:' || run and gate not in ('quality', 'W10')"
         if record is Evidence
@@ -111,7 +112,8 @@ def content(plant: Plant, record: type[Record], run: str) -> list[tuple[Any, ...
 def test_a_night_whose_worker_and_server_are_killed_frees_its_place_and_ends(
     plant: Plant, author_server: AuthorServer
 ) -> None:
-    """Without the watchdog the first night stays Running for ever, and the second waits for its place as long."""
+    """Without the watchdog the first night stays Running for ever, and the second waits for its
+    place as long."""
     if count(0, 1) == 0:
         pytest.skip(
             "two nights and two deaths take a minute of a core: `make soak AREA=operations`"

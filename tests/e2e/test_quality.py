@@ -98,7 +98,8 @@ def find_page(plant: Plant, flow_run: str, key: str = "quality") -> str:
 
 
 def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Plant) -> None:
-    """The last nights of the same settings are put into the lake, in which every candidate ended in error: tonight none does."""
+    """The last nights of the same settings are put into the lake, in which every candidate ended in
+    error: tonight none does."""
     config = {
         "environments": 1,
         "scenarios": 2,
@@ -110,7 +111,8 @@ def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Pla
     quiet = plant.begin(**config, seed=11)
     plant.wait_for(quiet, "COMPLETED")
     ((family, broken),) = plant.ask(
-        "select finding ->> 'family', finding ->> 'broken' from gate_evidence where gate = 'night' and run = ?",
+        "select finding ->> 'family', finding ->> 'broken' from gate_evidence where gate = "
+        "'night' and run = ?",
         quiet,
     )
     assert broken == "{}"

@@ -156,7 +156,8 @@ VEHICLES = """async (server) => {
 def test_no_other_vehicle_of_a_page_reaches_the_server(
     page: Page, guarded: Guarded, name: str
 ) -> None:
-    """Forms, beacons, redirects, elements, event streams and workers; the cookie goes along from another port."""
+    """Forms, beacons, redirects, elements, event streams and workers; the cookie goes along from
+    another port."""
     log_in(page, guarded)
     guarded.reached.asked.clear()
     with serve_blank() as port:

@@ -35,7 +35,10 @@ def test_another_name_is_no_attribute() -> None:
 
 
 def test_the_import_alone_loads_nothing_heavy() -> None:
-    code = "import sys, envmill; print([name for name in ('pydantic', 'duckdb', 'pyarrow', 'asyncio') if name in sys.modules])"
+    code = (
+        "import sys, envmill; print([name for name in ('pydantic', 'duckdb', 'pyarrow', "
+        "'asyncio') if name in sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,

@@ -74,7 +74,8 @@ def open_target(name: str) -> Target:
 def hunt(
     target: Target, seed: str, seconds: float, folder: Path, least: int = 20
 ) -> dict[str, int]:
-    """How often inputs ended in which way. Processes below count as this one's time once they have ended."""
+    """How often inputs ended in which way. Processes below count as this one's time once they have
+    ended."""
     ended: dict[str, int] = {}
     number = 0
     while number < least or time.process_time() < seconds:

@@ -97,7 +97,8 @@ def test_a_broken_promise_is_seen(
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "mcp_http"])
 def test_the_same_seed_makes_the_same_inputs(name: str) -> None:
-    """To open the one that is left out is to listen on a port; its inputs are made as those of `mcp_messages` are."""
+    """To open the one that is left out is to listen on a port; its inputs are made as those of
+    `mcp_messages` are."""
     made = [
         [target.make(Mutator(Random(f"s:{number}"))) for number in range(20)]
         for target in (open_target(name), open_target(name))

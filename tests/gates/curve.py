@@ -98,7 +98,8 @@ def render(curves: Mapping[str, Curve], stands: Mapping[str, tuple[float, float]
             x, y = _place(*stands[name]).split(",")
             lines.append(f'<circle cx="{x}" cy="{y}" r="4" fill="{COLOURS[number]}"/>')
         lines.append(
-            f'<text x="{WIDTH - RIGHT + 8}" y="{TOP + 12 + 18 * number}" fill="{COLOURS[number]}">{name}</text>'
+            f'<text x="{WIDTH - RIGHT + 8}" y="{TOP + 12 + 18 * number}" '
+            f'fill="{COLOURS[number]}">{name}</text>'
         )
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     return (

@@ -248,7 +248,8 @@ def write_curves(folder: Path, known: Sequence[Known], embedder: str = "") -> st
     for kind, found in seen.items():
         reached = sum(one.copied or one.retrieved for one in found)
         lines.append(
-            f"{kind}: of {len(found)}, the source or a variant of it is among the nearest of {reached}"
+            f"{kind}: of {len(found)}, the source or a variant of it is among the nearest of "
+            f"{reached}"
         )
     return "\n".join(lines)
 
@@ -311,7 +312,8 @@ def main(words: Sequence[str]) -> None:
     known = read_known(map(Path, benchmarks), embedder)
     if task == "render":
         sys.stdout.write(
-            f"{render(Path(folder), known)} prompts in {folder}/prompts; put each reply into {folder}/answers/N.json\n"
+            f"{render(Path(folder), known)} prompts in {folder}/prompts; put each reply into "
+            f"{folder}/answers/N.json\n"
         )
     elif task == "cases":
         made = [case.model_dump_json() for case in make_cases(Path(folder), known)]

@@ -38,7 +38,10 @@ def test_where_no_other_change_writes_it_it_stays_a_sign() -> None:
 
 
 def test_each_change_goes_to_the_sentence_that_names_its_row() -> None:
-    request = f"See to it that maple-gate is deleted. Final one: give the plan cedar description '{TEXT}'."
+    request = (
+        "See to it that maple-gate is deleted. Final one: give the plan cedar description "
+        f"'{TEXT}'."
+    )
     posed = pose(
         request=request,
         user=UserContract(opening=request),

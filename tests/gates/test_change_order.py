@@ -11,7 +11,8 @@ from schemas.environment import Call
 
 
 def change(place: int, sentence: int, verb: str, **named: float) -> RequestedChange:
-    """Named by words with their weight; `_` stands for a blank, and what begins with `T` for a ticket's number."""
+    """Named by words with their weight; `_` stands for a blank, and what begins with `T` for a
+    ticket's number."""
     signs = {("name", verb): 1.0} | {
         ("value", name.replace("_", " ").replace("T", "T-")): weight
         for name, weight in named.items()

@@ -182,7 +182,10 @@ def test_the_table_of_gates_is_current() -> None:
 
 
 def test_an_unknown_code_is_seen() -> None:
-    text = 'GATE = "F4"\ndrop(GATE, "repeat", "")\ndrop(GATE, "heard_of_it", "")\ndrop("verifier", f"{name}_odd", "")\n'
+    text = (
+        'GATE = "F4"\ndrop(GATE, "repeat", "")\ndrop(GATE, "heard_of_it", "")\ndrop("verifier", '
+        'f"{name}_odd", "")\n'
+    )
     assert [report for report in list_reports(text, "x.py") if not has_class(report)] == [
         ("F4", "heard_of_it"),
         ("verifier", "*_odd"),

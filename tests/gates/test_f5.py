@@ -87,7 +87,8 @@ def test_the_more_alike_siblings_are_the_more_they_say() -> None:
 def test_pooling_brings_the_chance_nearer_to_the_truth(
     rates: tuple[float, float], gain: float
 ) -> None:
-    """In environments drawn from a known world; where rates of siblings say nothing, little is lost."""
+    """In environments drawn from a known world; where rates of siblings say nothing, little is
+    lost."""
     dice, pooled, alone = random.Random(3), 0.0, 0.0
     for _ in range(60):
         true = [dice.betavariate(*rates) for _ in range(6)]

@@ -19,7 +19,8 @@ NUMBERS = ("N-1", "N-2", "N-3")
 def give_numbers(
     number: str, held: tuple[str, ...] = NUMBERS, rooms: Json = None
 ) -> EnvironmentCase:
-    """The studio, whose bookings have numbers, and a program that gives a new one the number that the expression comes to."""
+    """The studio, whose bookings have numbers, and a program that gives a new one the number that
+    the expression comes to."""
     rooms_kept = (INIT, f'{INIT}\n        self.rooms = state.get("rooms", {{}})')
     built = vary(
         rooms_kept, ('"status": "booked",', f'"status": "booked",\n            "number": {number},')

@@ -74,7 +74,10 @@ def _ask_nothing(environment: Environment, scenario: Scenario) -> Case:
 
 
 def _need_network(environment: Environment, scenario: Scenario) -> Case:
-    probe = "\n\n@probe\ndef afar(v: Values) -> None:\n    run('/usr/bin/curl', '-sf', 'http://deb.debian.org/')[0] == 0 or want(False, 'x')\n"
+    probe = (
+        "\n\n@probe\ndef afar(v: Values) -> None:\n    run('/usr/bin/curl', '-sf', "
+        "'http://deb.debian.org/')[0] == 0 or want(False, 'x')\n"
+    )
     check = environment.files[CHECK].replace("\n\nreport()", f"{probe}\n\nreport()")
     assert check != environment.files[CHECK]
     machine = environment.files["machine.json"].replace(

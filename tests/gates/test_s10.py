@@ -89,7 +89,8 @@ HONEST = {
     "twenty-five": top_up(25, "Put twenty-five on Bo Lind's account."),
     "a range and an hour": top_up(
         25,
-        "Between 10 and 20 minutes from now, or at 9 am, put 25 on Bo Lind's account; he waits 3 to 5 days.",
+        "Between 10 and 20 minutes from now, or at 9 am, put 25 on Bo Lind's account; he waits 3 "
+        "to 5 days.",
     ),
     "a share": top_up(6, "Put 10 % of what Bo Lind has on his account."),
     "a limit": top_up(25, "Put 25 on Bo Lind's account, for no more than 99 may be there."),
@@ -203,17 +204,20 @@ CASES = {
     ),
     "asked the other way round, with a first that counts days": Case(
         ask(
-            "Please book one seat in the Tuesday wheel class, on the very first day. Put 25 there for Ada Kern."
+            "Please book one seat in the Tuesday wheel class, on the very first day. Put 25 there "
+            "for Ada Kern."
         )
     ),
     "asked the other way round, with a then that means at that time": Case(
         ask(
-            "Please book one seat in the Tuesday wheel class, she has time then. Put 25 there for Ada Kern."
+            "Please book one seat in the Tuesday wheel class, she has time then. Put 25 there for "
+            "Ada Kern."
         )
     ),
     "asked the other way round, with a then that means by that": Case(
         ask(
-            "Please book one seat in the Tuesday wheel class, she is then free. Put 25 there for Ada Kern."
+            "Please book one seat in the Tuesday wheel class, she is then free. Put 25 there for "
+            "Ada Kern."
         )
     ),
     "asked the other way round, then the other": Case(
@@ -262,7 +266,8 @@ CASES = {
     ),
     "named beside another change, in words like a third's": Case(
         ask(
-            "Put 25 on the account of Bo Lind, who is active. And 30 for Ada Novak, and also Ada Kern gets the same as he.",
+            "Put 25 on the account of Bo Lind, who is active. And 30 for Ada Novak, and also Ada "
+            "Kern gets the same as he.",
             oracle=ALL,
         )
     ),
@@ -271,13 +276,15 @@ CASES = {
     ),
     "an amount behind a semicolon": Case(
         ask(
-            "Ada Kern is short of money; 4 should help. Book her one seat in the Tuesday wheel class."
+            "Ada Kern is short of money; 4 should help. Book her one seat in the Tuesday wheel "
+            "class."
         ),
         "unmatched_value",
     ),
     "the right amount behind a semicolon": Case(
         ask(
-            "Ada Kern is short of money; 25 should help. Book her one seat in the Tuesday wheel class."
+            "Ada Kern is short of money; 25 should help. Book her one seat in the Tuesday wheel "
+            "class."
         )
     ),
     "two changes of one row in one sentence": Case(
@@ -288,23 +295,27 @@ CASES = {
     ),
     "asked for before what makes it possible": Case(
         ask(
-            "Please book one seat in the Tuesday wheel class for Ada Kern. After that: put 25 on the account of Ada Kern."
+            "Please book one seat in the Tuesday wheel class for Ada Kern. After that: put 25 on "
+            "the account of Ada Kern."
         ),
         "wrong_order",
     ),
     "a numbered list in another order": Case(
         ask(
-            "Two things:\n1. Book one seat in the Tuesday wheel class for Ada Kern.\n2. Put 25 on the account of Ada Kern."
+            "Two things:\n1. Book one seat in the Tuesday wheel class for Ada Kern.\n2. Put 25 on "
+            "the account of Ada Kern."
         )
     ),
     "asked for first, to be done when that is through": Case(
         ask(
-            "Book one seat in the Tuesday wheel class for Ada Kern when the money is there. Put 25 on the account of Ada Kern."
+            "Book one seat in the Tuesday wheel class for Ada Kern when the money is there. Put "
+            "25 on the account of Ada Kern."
         )
     ),
     "asked for first, the other before that": Case(
         ask(
-            "Book one seat in the Tuesday wheel class for Ada Kern. But before that, put 25 on the account of Ada Kern."
+            "Book one seat in the Tuesday wheel class for Ada Kern. But before that, put 25 on "
+            "the account of Ada Kern."
         )
     ),
     "asked for first, two others before that": Case(
@@ -317,7 +328,8 @@ CASES = {
     ),
     "the other way round, and said so": Case(
         ask(
-            "Please book one seat in the Tuesday wheel class, but before that put 25 there for Ada Kern."
+            "Please book one seat in the Tuesday wheel class, but before that put 25 there for "
+            "Ada Kern."
         )
     ),
     "as it is": Case(pose()),

@@ -132,7 +132,8 @@ WORDS = answer(
     [(take(said=["60"]), True), (take(LOOK_UP), True), (take(said=["Done."]), False)],
 )
 def test_an_attack_says_what_it_said_or_what_it_is_told(attack: Attack, caught: bool) -> None:
-    """Words alone pay here, and a recital of what is answered; neither ends elsewhere, so neither is more than paid."""
+    """Words alone pay here, and a recital of what is answered; neither ends elsewhere, so neither
+    is more than paid."""
     finding = asyncio.run(
         replay(ScenarioCase(WORDS.scenario, WORDS.environment, library=(attack,)))
     )

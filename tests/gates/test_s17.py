@@ -263,7 +263,8 @@ async def test_the_model_is_handed_the_contract_and_nothing_else(sandbox: Sandbo
             id="a certain tug",
         ),
         pytest.param(
-            "The Sorrel Bay comes in on 5 March 2026. I know which tug and which berth her master wants.",
+            "The Sorrel Bay comes in on 5 March 2026. I know which tug and which berth her "
+            "master wants.",
             [],
             id="written",
         ),

@@ -70,7 +70,8 @@ async def test_what_w13_doubts_is_doubted_in_the_world_of_a_scenario(
 async def test_what_no_tool_tells_is_left_to_w13(
     name: str, reason: str, swaps: tuple, sandbox: Sandbox
 ) -> None:
-    """Nine of 100 honest scenarios of a recipe were doubted for it: the tool that tells it was not among the calls of their worlds."""
+    """Nine of 100 honest scenarios of a recipe were doubted for it: the tool that tells it was not
+    among the calls of their worlds."""
     built = vary(*swaps)
     assert reason in {
         one.reason for one in (await GATES["W13"].check(built, GateContext(sandbox))).spread()

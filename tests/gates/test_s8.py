@@ -168,7 +168,8 @@ def book(request: str, **given: str) -> ScenarioCase:
         ("seats: int)", "seats: int, mode: str = 'now', remark: str = '', kept: str = '')"),
         (
             "seats: How many",
-            "mode: Now or later.\n            remark: A remark.\n            kept: A remark.\n            seats: How many",
+            "mode: Now or later.\n            remark: A remark.\n            kept: A remark.\n   "
+            "         seats: How many",
         ),
         ('"seats": seats,', '"seats": seats, **({"kept": kept} if kept else {}),'),
     )

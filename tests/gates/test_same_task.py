@@ -64,7 +64,10 @@ OTHERS: tuple[tuple[str, Calls], ...] = (
         ),
     ),
 )
-PARAPHRASE = "My flask drips. Raj Sankar here, zip 19122; it came with W4417. I want to hand it in and see the money on card 9513 again."
+PARAPHRASE = (
+    "My flask drips. Raj Sankar here, zip 19122; it came with W4417. I want to hand it in and "
+    "see the money on card 9513 again."
+)
 CLONE = (
     ASKED.replace("Raj Sankar", "Mia Hofer")
     .replace("19122", "55810")
@@ -178,7 +181,8 @@ def test_a_clone_whose_end_is_known_to_be_another_is_kept() -> None:
 def test_embeddings_retrieve_where_words_do_not(
     sketch: ProtectedSketch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sketch with embeddings, on a machine that has the embedder; without it words alone retrieve."""
+    """A sketch with embeddings, on a machine that has the embedder; without it words alone
+    retrieve."""
     vectors = np.eye(len(sketch.tasks), dtype=np.int8) * np.int8(127)
     embedded = replace(sketch, embedder="minilm", vectors=vectors)
     monkeypatch.setitem(
@@ -213,7 +217,8 @@ def test_a_same_task_is_dropped_and_a_like_one_suspected(
 def test_where_the_benchmark_itself_is_at_hand_a_judge_is_shown_its_task(
     layout: str, tmp_path: Path
 ) -> None:
-    """A sketch has no text to show; a folder of a layout that is known has the task and its solution."""
+    """A sketch has no text to show; a folder of a layout that is known has the task and its
+    solution."""
     retail = tmp_path / "retail"
     retail.mkdir()
     task = {"id": "0", "user_scenario": {"instructions": {"reason_for_call": ASKED}}}
@@ -319,7 +324,8 @@ def test_names_are_compared_as_words_and_columns_are_those_of_records() -> None:
 
 
 def test_what_is_shipped_is_read_and_measures_enough() -> None:
-    """Every run without sets of its own has these; power below the bounds of F3 would leave all of it provisional."""
+    """Every run without sets of its own has these; power below the bounds of F3 would leave all of
+    it provisional."""
     finding = check_for_contamination(
         {"request": "Please water the ferns."}, Settings.read({}).sketches
     )

@@ -112,7 +112,8 @@ def test_two_benchmarks_with_a_text_in_common_share_no_hash() -> None:
 
 
 def test_the_file_holds_no_word_of_the_texts(sketch: ProtectedSketch, tmp_path: Path) -> None:
-    """Neither as it stands nor unpacked. Keys of JSON objects may be content too: places are numbers."""
+    """Neither as it stands nor unpacked. Keys of JSON objects may be content too: places are
+    numbers."""
     (tmp_path / "tasks.json").write_text(
         json.dumps([{"yusuf_rossi_9620": {"said": text}} for text in PROTECTED])
     )
@@ -171,8 +172,10 @@ def test_a_dictionary_gets_no_word_name_or_turn_of_speech_back(sketch: Protected
 def test_a_signature_does_not_tell_which_guesses_made_it(
     tell: Callable[[str], frozenset[str]],
 ) -> None:
-    """An attacker ranks a whole dictionary, in which all that was signed stands, by how well each entry agrees with a signature. The ten
-    best are mostly wrong, also of a text of 14 words. With one byte of each of 128 minima, 97 % of them were right."""
+    """An attacker ranks a whole dictionary, in which all that was signed stands, by how well each
+    entry agrees with a signature. The ten
+    best are mostly wrong, also of a text of 14 words. With one byte of each of 128 minima, 97 % of
+    them were right."""
     texts = [*PROTECTED, *CORPUS[:40], *(" ".join(text.split()[:14]) for text in CORPUS[40:80])]
     guesses = sorted({guess for text in [*PROTECTED, *CORPUS] for guess in tell(text)})
     signed = np.array([sign(b"salt", [guess]) for guess in guesses])

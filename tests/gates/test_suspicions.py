@@ -292,7 +292,8 @@ def make_case(number: int, planted: bool) -> SuspicionCase:
 
 
 async def test_a_calibration_counts_and_is_read_again(tmp_path: Path) -> None:
-    """A judge that finds what is planted and three honest cases of thirty, then one that finds four."""
+    """A judge that finds what is planted and three honest cases of thirty, then one that finds
+    four."""
     cases = [
         make_case(number, planted) for number in range(LEAST_CASES) for planted in (True, False)
     ]

@@ -70,7 +70,8 @@ async def test_words_of_an_exception_that_a_caller_says_are_the_caller_s(sandbox
 async def test_a_change_that_no_stored_test_uses_is_only_suspected_of_changing_nothing(
     sandbox: Sandbox,
 ) -> None:
-    """Calls that were drawn may all have had nothing to change. A stored test says what a use of the tool is."""
+    """Calls that were drawn may all have had nothing to change. A stored test says what a use of
+    the tool is."""
     (_, _, swaps), *_ = [found for found in DROPPED["W8"] if found[1] == "never_changes"]
     copied = vary(*swaps)
     named = (await GATES["W8"].check(copied, GateContext(sandbox))).detail.partition(":")[0]

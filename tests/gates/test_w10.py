@@ -62,7 +62,8 @@ COPIES = {
 OTHERS = {
     "a rule more": STUDIO.replace(
         "        price = seats",
-        "        if seats > 3:\n            raise Rejection('many', 'Too many.')\n        price = seats",
+        "        if seats > 3:\n            raise Rejection('many', 'Too many.')\n        price "
+        "= seats",
     ),
     "a rule less": STUDIO.replace("if seats > course", "if False and seats > course"),
     "a limit compared otherwise": STUDIO.replace(

@@ -35,14 +35,6 @@ CRASHING = (
     'raise Rejection(f"unknown_{noun}"',
     'return None\n            raise Rejection(f"unknown_{noun}"',
 )
-FORGETTING = (
-    "return [dict(row) for row in self.bookings",
-    'member["balance"] = 0\n        return [dict(row) for row in self.bookings',
-)
-CRASHING = (
-    'raise Rejection(f"unknown_{noun}"',
-    'return None\n            raise Rejection(f"unknown_{noun}"',
-)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

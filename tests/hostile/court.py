@@ -94,7 +94,8 @@ COURT: dict[str, Plea] = {
     "searches memory for what others hold": Plea("return find(MARK)", ("killed", "timeout")),
     "reads the environment it was started with": Plea("return MARK in str(dict(os.environ))"),
     "reads its parents' environment": Plea(
-        "return any(MARK.encode() in open(f'/proc/{pid}/environ', 'rb').read() for pid in range(1, os.getppid() + 1))",
+        "return any(MARK.encode() in open(f'/proc/{pid}/environ', 'rb').read() for pid in "
+        "range(1, os.getppid() + 1))",
         ("crash",),
     ),
     "writes a file": Plea("open(path, 'w').write('was here'); return True", ("crash",)),
@@ -108,7 +109,8 @@ COURT: dict[str, Plea] = {
         own=True,
     ),
     "spells every answer as yes": Plea(
-        "wire._codec = type('Yes', (), {'loads': json.loads, 'dumps': lambda self, it: b'true'})(); return False",
+        "wire._codec = type('Yes', (), {'loads': json.loads, 'dumps': lambda self, it: "
+        "b'true'})(); return False",
         ("killed",),
         own=True,
     ),

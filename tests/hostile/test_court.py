@@ -59,7 +59,10 @@ async def test_a_hostile_check_harms_no_other_verdict(
 SIBLING = (
     "m = type(sys)('check_2'); m.check = lambda initial, final: True; sys.modules['check_2'] = m"
 )
-PATCH = "judging.JudgeLoop._run_check = lambda self, name: judging.EMPTY | {'parts': [{'type': 'json', 'value': True}]}"
+PATCH = (
+    "judging.JudgeLoop._run_check = lambda self, name: judging.EMPTY | {'parts': [{'type': "
+    "'json', 'value': True}]}"
+)
 REACH = COURT["forks"].source.partition("MARK =")[0]
 FORGING: dict[str, str] = {
     "puts another check in its sibling's place": f"import sys\ndef check(initial, final):\n    {SIBLING}\n    return True\n",

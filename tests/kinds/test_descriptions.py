@@ -234,7 +234,8 @@ def test_what_is_complete_or_cannot_be_read_stays_byte_for_byte(source: str) -> 
         pytest.param("def f(self, é: str) -> str: x = 'ü'; return x", id="one-line"),
         pytest.param("def f(self, é: str): 'Short.'; return é", id="docstring-on-the-line"),
         pytest.param(
-            "def f(\n        self,\n        é: str,\n    ) -> str:\n\n        # why\n        return é",
+            "def f(\n        self,\n        é: str,\n    ) -> str:\n\n        # why\n        "
+            "return é",
             id="long-signature",
         ),
         pytest.param(

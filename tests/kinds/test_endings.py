@@ -34,6 +34,7 @@ async def test_a_call_that_fits_one_run_alone_is_named_with_the_reason(
     told = await play_twice(draft, bees, sandbox)
     assert isinstance(told, str)
     assert told.startswith(
-        "the reference path does not run again under another seed and clock, where new records have other ids: call 4,"
+        "the reference path does not run again under another seed and clock, where new records "
+        "have other ids: call 4,"
     )
     assert "rejection" in told

@@ -117,7 +117,8 @@ async def derive(environment: Environment, draft: Draft, sandbox: Sandbox) -> Ve
 async def rule(
     environment: Environment, draft: Draft, calls: list[Call], sandbox: Sandbox, **edits: Any
 ) -> Verdict:
-    """The verdict on an agent that makes these calls; `edits` puts a value into the end state: table__key__column."""
+    """The verdict on an agent that makes these calls; `edits` puts a value into the end state:
+    table__key__column."""
     seen = await sandbox.play(Program.of(environment), [start(draft), *map(Invoke, calls), Look()])
     assert all(step.outcome == "ok" for step in seen), [(step.code, step.message) for step in seen]
     final: Any = seen[-1].state
@@ -279,7 +280,8 @@ SHED = (
         pytest.param('tools[tool_id]["note"]', ["tools.note"], id="of a row that is changed"),
         pytest.param('members[member_id]["note"]', [], id="of a row that is left alone"),
         pytest.param(
-            'loans[key]["note"] = "lent: "\n            self.loans[key]["note"] += ""; self.loans[key]["why"]',
+            'loans[key]["note"] = "lent: "\n            self.loans[key]["note"] += ""; '
+            'self.loans[key]["why"]',
             [],
             id="with a trace",
         ),

@@ -65,7 +65,8 @@ def test_tools_in_source_order_with_description_and_effect() -> None:
     ]
     assert (
         tools[0].description
-        == "Find books whose title holds the words. Reads only. Returns: words: not a parameter's description."
+        == "Find books whose title holds the words. Reads only. Returns: words: not a "
+        "parameter's description."
     )
     for tool in tools:
         check_schema(tool.parameters)
@@ -156,54 +157,6 @@ def tool(signature: str, docstring: str = "Do it.\n\n        Args:\n            
         pytest.param(tool("f(self, x: int, /)"), "positional-only", id="positional"),
         pytest.param(tool("f(x: int)"), "self first", id="self"),
         pytest.param("class C:\n    async def f(self): 'F.'", "is async", id="async"),
-        pytest.param(
-            "class C:\n    @property\n    def f(self): 'F.'", "is decorated", id="decorated"
-        ),
-        pytest.param(
-            "class C:\n    def f(self): 'F.'\n    def f(self): 'F.'", "defined twice", id="twice"
-        ),
-        pytest.param(
-            "class C:\n    @actors\n    def f(self): 'F.'", "is decorated", id="actors-uncalled"
-        ),
-        pytest.param(
-            "class C:\n    @actors()\n    def f(self): 'F.'", "names its actors", id="actors-none"
-        ),
-        pytest.param(
-            "class C:\n    @actors(WHO)\n    def f(self): 'F.'",
-            "names its actors",
-            id="actors-by-name",
-        ),
-        pytest.param(
-            "class C:\n    @actors('a', 'a')\n    def f(self): 'F.'",
-            "names its actors",
-            id="actors-twice",
-        ),
-        pytest.param(
-            "class C:\n    @actors('')\n    def f(self): 'F.'",
-            "names its actors",
-            id="actors-empty",
-        ),
-        pytest.param(
-            tool("f(self, x: int = 'a')"),
-            "contradicts itself: the default of parameter 'x' must be integer",
-            id="default",
-        ),
-        pytest.param(tool("f(self, x: str = None)"), "must be string, not null", id="default-null"),
-        pytest.param(
-            tool("f(self, x: list[str] = [])"),
-            "a default that calls would share",
-            id="default-shared",
-        ),
-        pytest.param(tool("f(self, _x: int)"), "begins with a letter", id="parameter-name"),
-        pytest.param(
-            tool("f(self, x: dict[int, str])"), "is not supported", id="mapping-by-number"
-        ),
-        pytest.param(tool("f(self, x: Any)"), "is not supported", id="any"),
-        pytest.param(
-            "class C:\n    def f(self): 'F.'\n    def _next_due(self): pass",
-            "stands alone",
-            id="course-alone",
-        ),
         pytest.param(
             "class C:\n    @property\n    def f(self): 'F.'", "is decorated", id="decorated"
         ),

@@ -171,7 +171,8 @@ async def test_whoever_looks_briefly_sees_who_loses_and_nobody_else(terminals: S
 async def test_what_an_equal_machine_showed_is_not_asked_again(
     terminals: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever could make it another one has it asked: a time, an attribute, a process, a file in memory or where anything may change."""
+    """Whatever could make it another one has it asked: a time, an attribute, a process, a file in
+    memory or where anything may change."""
     asked: list[str] = []
 
     async def count_checks(*given: Any, **more: Any) -> dict[str, str]:
@@ -197,7 +198,8 @@ async def test_what_an_equal_machine_showed_is_not_asked_again(
         "echo >/root/x",
     ]
     others += [
-        'python3 -c \'import os; os.setxattr("/srv/survey/README", "user.x", b"1")\' || echo >/tmp/x'
+        'python3 -c \'import os; os.setxattr("/srv/survey/README", "user.x", b"1")\' || echo '
+        ">/tmp/x"
     ]
     for command in others[: count(3, len(others))]:
         assert await look(command) == (1, BROKEN.initial_state), command

@@ -61,7 +61,8 @@ def read(place: str) -> None:
         later = len(lake.outcomes(RUN, MARK))
         whole = seeds % BATCH == exits % BATCH == 0
         _say(
-            f"{seeds} {'fine' if whole and last <= exits <= seeds <= later else f'WRONG {last} {exits} {seeds} {later}'}"
+            f"{seeds} "
+            f"{'fine' if whole and last <= exits <= seeds <= later else f'WRONG {last} {exits} {seeds} {later}'}"
         )
         last = later
 

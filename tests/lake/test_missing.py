@@ -64,7 +64,8 @@ def test_the_way_out_is_told_and_works(lake: Lake, publish: Batch) -> None:
     (commit,) = lake.files("attrition", "r1")
     with pytest.raises(
         LakeError,
-        match=rf"Restore it from a copy, or delete attrition/run=r1/{Path(commit).name} .its batch is then made again.: rows",
+        match=rf"Restore it from a copy, or delete attrition/run=r1/{Path(commit).name} .its batch "
+        r"is then made again.: rows",
     ):
         lake.read(Seed, "r1")
     Path(commit).unlink()

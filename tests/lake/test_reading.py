@@ -98,7 +98,8 @@ def test_a_newer_file_is_named(lake: Lake, file: Path) -> None:
     )
     with pytest.raises(
         LakeError,
-        match=f"{file.name} holds version 9 of seeds; this EnvMill knows {NOW}. Read it with a newer EnvMill",
+        match=f"{file.name} holds version 9 of seeds; this EnvMill knows {NOW}. Read it with a "
+        "newer EnvMill",
     ):
         lake.read(Seed, "r1")
 
@@ -109,7 +110,8 @@ def test_a_drifted_type_is_named(lake: Lake, file: Path) -> None:
     pq.write_table(drifted.replace_schema_metadata(table.schema.metadata), file)
     with pytest.raises(
         LakeError,
-        match=f"{file.name} has another shape than version {NOW} of seeds: bucket int64 not null, bucket string",
+        match=f"{file.name} has another shape than version {NOW} of seeds: bucket int64 not null, "
+        "bucket string",
     ):
         lake.read(Seed, "r1")
 

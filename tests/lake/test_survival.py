@@ -124,7 +124,8 @@ def test_two_processes_race_for_one_bucket(place: str) -> None:
     ("place", "grace"), [("file", "3600"), ("file", "0"), ("s3", "0")], indirect=["place"]
 )
 def test_every_count_a_reader_sees_was_true_at_some_moment(place: str, grace: str) -> None:
-    """Counts only grow, seeds lie between the exits counted before and after them, and batches are whole."""
+    """Counts only grow, seeds lie between the exits counted before and after them, and batches are
+    whole."""
     remote = (
         "://" in place
     )  # the service on loopback answers some hundred requests a second, all processes together

@@ -3,7 +3,8 @@
 from envmill.language.similarity import list_pairs, list_runs, share, split_words
 
 TEXT = split_words(
-    "please lend the large drill to Ada on Monday and tell me when that is done and where she can fetch it tomorrow"
+    "please lend the large drill to Ada on Monday and tell me when that is done and where she can "
+    "fetch it tomorrow"
 )
 
 

@@ -79,7 +79,8 @@ async def open_door(
     shares: Shares | None = None,
     prices: Prices | None = None,
 ) -> AsyncGenerator[Gateway]:
-    """A door over the journals of a folder, as a process that goes on with a run opens it; it pauses little, so that tests are quick."""
+    """A door over the journals of a folder, as a process that goes on with a run opens it; it
+    pauses little, so that tests are quick."""
     provider, answered = (
         make_provider(vendor, root, key, silence),
         (call for call in read_calls(folder) if call.answers),

@@ -80,7 +80,8 @@ class Lives:
         }
 
     def check_ledger(self) -> None:
-        """All items went out in one batch, were answered once, and each answer is in the ledger once, with its outcome."""
+        """All items went out in one batch, were answered once, and each answer is in the ledger
+        once, with its outcome."""
         handed = [
             one
             for one in self.vendors.requests()
@@ -91,7 +92,8 @@ class Lives:
         lake = Lake(self.folder / "lake")
         calls = fetch(
             lake,
-            "select outcome, count(*), count(distinct request) from model_calls where not reused group by all",
+            "select outcome, count(*), count(distinct request) from model_calls where not reused "
+            "group by all",
         )
         assert calls == [("reply", ITEMS, ITEMS)], "a reply was lost, or counted twice"
         assert fetch(lake, "select outcome, count(*) from exits group by all") == [("kept", ITEMS)]

@@ -26,7 +26,8 @@ def test_a_long_silence_is_told_and_one_call_tries_again() -> None:
     silence(breaker, clock)
     with pytest.raises(
         Outage,
-        match=r"openai:m answered none of the last 24 requests.*connection refused\. One call tries again in 1\d s",
+        match=r"openai:m answered none of the last 24 requests.*connection refused\. One call "
+        r"tries again in 1\d s",
     ):
         breaker.check()
     clock.now += 15

@@ -35,7 +35,8 @@ async def test_the_last_call_that_fits_is_made_and_the_next_is_not(tmp_path: Pat
         (await budget.hold(ONE)).settle(ONE)
     with pytest.raises(
         BudgetReached,
-        match=r"300 tokens is reached.*3 in money and 300 tokens are spent.*--resume.*--budget-tokens",
+        match=r"300 tokens is reached.*3 in money and 300 tokens are "
+        r"spent.*--resume.*--budget-tokens",
     ) as reached:
         await budget.hold(ONE)
     assert reached.value.facts == {"spent_money": 3.0, "spent_tokens": 300}

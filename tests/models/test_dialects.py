@@ -235,7 +235,8 @@ def test_anthropic_writes_a_conversation() -> None:
 
 PARTED = Prompt(
     "scenario",
-    "Write.\n\n{{reply_schema}}\n\n## The environment\n\n{{rules}}\n\n## This scenario\n\n{{number}}\n",
+    "Write.\n\n{{reply_schema}}\n\n## The environment\n\n{{rules}}\n\n## This scenario\n\n"
+    "{{number}}\n",
     "h",
 )
 

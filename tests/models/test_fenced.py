@@ -25,7 +25,8 @@ WHOLE = ProgramReply(source=SOURCE, class_name="Shed")
         pytest.param(f'{{"class_name": "Shed"}}\n```python\n{SOURCE}```\n', id="object-then-block"),
         pytest.param(f'```python\n{SOURCE}```\n\n{{"class_name": "Shed"}}', id="block-then-object"),
         pytest.param(
-            f'Here it is.\n\n```json\n{{"class_name": "Shed"}}\n```\n\n```python\n{SOURCE}```\nDone.',
+            f'Here it is.\n\n```json\n{{"class_name": "Shed"}}\n```\n\n```python\n{SOURCE}```\n'
+            "Done.",
             id="both-fenced",
         ),
         pytest.param(f'{{"class_name": "Shed",}}\n```\n{SOURCE}```', id="slip-and-no-language"),

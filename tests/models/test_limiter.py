@@ -67,7 +67,8 @@ async def test_a_named_pause_holds_everybody_and_one_too_long_is_an_error_at_onc
     limiter.leave(passage)
     with pytest.raises(
         Throttled,
-        match=r"openai:m asked to be left alone for another 20 s, longer than a call may take \(10 s\)",
+        match=r"openai:m asked to be left alone for another 20 s, longer than a call may take \(10 "
+        r"s\)",
     ):
         await limiter.enter(1, 10.0)
     held = asyncio.create_task(limiter.enter(1, 60.0))

@@ -128,7 +128,8 @@ async def test_a_missing_or_wrong_key_costs_one_round_of_calls(
 def test_a_loop_closed_and_reopened_sends_every_call_once(
     vendors: Loopback, tmp_path: Path, vendor: str
 ) -> None:
-    """Connections of a closed loop are dead: used again, a request is served, its reply lost, and it is sent twice."""
+    """Connections of a closed loop are dead: used again, a request is served, its reply lost, and
+    it is sent twice."""
     answer_all(vendors)
     provider, journal = make_provider(vendor, vendors.root), Journal(tmp_path)
     door = Gateway(provider, journal, {}, 1)
@@ -155,7 +156,8 @@ def test_a_loop_closed_and_reopened_sends_every_call_once(
 async def test_a_crowd_keeps_to_its_bound_and_to_its_connections(
     vendors: Loopback, tmp_path: Path, vendor: str, crowd: int
 ) -> None:
-    """Eighty calls are more than one pool of connections carries. The server takes its time, so that a busy machine gets them all off."""
+    """Eighty calls are more than one pool of connections carries. The server takes its time, so
+    that a busy machine gets them all off."""
     answer_all(vendors, 1.0)
     async with open_door(vendor, vendors.root, tmp_path, in_flight=crowd) as door:
         assert await ask_all(door, range(3 * crowd)) == [Answer(length=3)] * (3 * crowd)

@@ -115,7 +115,8 @@ async def test_a_run_through_batches_makes_what_a_run_without_makes(
     rows = (
         open_views(Lake(settings.lake))
         .execute(
-            "select prompt, count(*) from model_calls where run = 'later' and not reused group by all"
+            "select prompt, count(*) from model_calls where run = 'later' and not reused group by "
+            "all"
         )
         .fetchall()
     )
@@ -147,7 +148,8 @@ async def test_what_does_not_wait_is_saved_while_the_rest_does(
 async def test_whoever_waits_goes_on_though_others_found_no_room(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a batch takes less than foreseen is room for those whom the budget held back, so it ends nothing while one is under way."""
+    """What a batch takes less than foreseen is room for those whom the budget held back, so it ends
+    nothing while one is under way."""
     monkeypatch.setitem(batches.DIALECTS, "lines", Asking)
     few = LATER.model_copy(update={"environments": 4, "budget_tokens": 4500})
     handed: list[int] = []

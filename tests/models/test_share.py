@@ -131,7 +131,8 @@ def test_what_nobody_outside_bears_is_not_shared() -> None:
 def test_a_second_process_doubles_nothing_and_a_killed_one_leaves_its_share(
     vendors: Loopback, tmp_path: Path
 ) -> None:
-    """Witnessed by the vendor: never more in flight than one process may have, and all of it again for the one that is left."""
+    """Witnessed by the vendor: never more in flight than one process may have, and all of it again
+    for the one that is left."""
     vendors.say('{"length": 3}')
     vendors.set(latency=0.03)
     with (

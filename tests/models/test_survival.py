@@ -203,7 +203,8 @@ async def test_a_burst_of_every_fault_loses_and_doubles_nothing(
 async def test_malformed_tool_arguments_are_the_models_turn_and_kept_as_they_came(
     vendors: Loopback, tmp_path: Path, vendor: str
 ) -> None:
-    """Through the door, into the ledger and out of it again: nobody asks twice for a turn that was given."""
+    """Through the door, into the ledger and out of it again: nobody asks twice for a turn that was
+    given."""
     vendors.say(
         "I lend.", tools=[["lend", '{"tool": "T1"}'], ["lend", '{"tool": '], ["lend", "[1]"]]
     )

@@ -132,7 +132,8 @@ async def test_another_runs_replies_cost_nothing_and_are_kept(
     assert metered.asked.total() == asked
     rows = fetch(
         Lake(settings.lake),
-        "select distinct reused, reused_from, cost, tokens_in, reply <> '' from model_calls where run = 'r2'",
+        "select distinct reused, reused_from, cost, tokens_in, reply <> '' from model_calls "
+        "where run = 'r2'",
     )
     assert rows == [(True, "r1", 0.0, 0, True)]
     await walk(settings, "r3", reuse="r2")  # what was borrowed can be lent
@@ -145,7 +146,8 @@ async def test_another_runs_replies_cost_nothing_and_are_kept(
 @contextmanager
 def priced(settings: Settings, path: Path) -> Iterator[Settings]:
     path.write_text(
-        '[[price]]\nprovider = "openai"\nmodel = "m"\ninput = 1\noutput = 2\nsource = "x"\nread_on = 2026-11-21\n'
+        '[[price]]\nprovider = "openai"\nmodel = "m"\ninput = 1\noutput = 2\nsource = "x"\n'
+        "read_on = 2026-11-21\n"
     )
     yield Settings.read(
         {
@@ -186,13 +188,15 @@ def test_a_limit_that_is_none_is_refused(name: str, text: str) -> None:
 async def test_an_estimate_tells_what_the_same_run_takes_again(
     settings: Settings, tmp_path: Path
 ) -> None:
-    """An offline run has the calls and the lengths; a model's own ledger has the tokens; a price makes it money."""
+    """An offline run has the calls and the lengths; a model's own ledger has the tokens; a price
+    makes it money."""
     lake = Lake(settings.lake)
     await walk(settings, steps=2)
     note(lake, "r1", "finished", [])
     took = fetch(
         lake,
-        "select step, prompt, count(*), sum(characters)::bigint from model_calls where not reused group by all order by all",
+        "select step, prompt, count(*), sum(characters)::bigint from model_calls where not "
+        "reused group by all order by all",
     )
     recipe = RECIPES[CONFIG.recipe](read_themes())
     *same, planned = await estimate(lake, CONFIG, recipe, Prices())
@@ -243,7 +247,8 @@ async def test_each_kept_thing_has_its_line_and_its_cost(
     asked = dict(
         fetch(
             lake,
-            "select split_part(subject, '_', 1), count(*) from model_calls where not reused group by all",
+            "select split_part(subject, '_', 1), count(*) from model_calls where not reused "
+            "group by all",
         )
     )
     scenarios = fetch(

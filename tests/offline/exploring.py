@@ -102,7 +102,8 @@ def _draw_walk(start: DomainWorld, number: int) -> list[Call]:
 async def _compare(
     sandbox: Sandbox, program: Program, start: DomainWorld, calls: list[Call], found: Exploration
 ) -> None:
-    """Play calls in the jail and on the model; ids of rows made on the way are chance in both, so walks name none of them."""
+    """Play calls in the jail and on the model; ids of rows made on the way are chance in both, so
+    walks name none of them."""
     seen = await sandbox.play(
         program, [Reset(start.state, CLOCK, 7), *map(Invoke, calls), Look()], hashes="none"
     )

@@ -18,7 +18,8 @@ ROUNDS = 3
 
 
 def shape(source: str) -> str:
-    """Digest of a program's tools and of how they share collections; no name, no literal, no order goes into it."""
+    """Digest of a program's tools and of how they share collections; no name, no literal, no order
+    goes into it."""
     methods = [
         node
         for node in ast.walk(ast.parse(source))

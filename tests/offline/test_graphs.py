@@ -35,7 +35,8 @@ CHECKS = RunConfig().dag
 async def test_no_honest_graph_is_refused_and_who_ignores_a_mechanism_is_sent_back(
     jail: Sandbox,
 ) -> None:
-    """A graph of look-ups by a name, each of one row, works nothing out: that is said of it, and nothing else."""
+    """A graph of look-ups by a name, each of one row, works nothing out: that is said of it, and
+    nothing else."""
     found, chance = Counter[str](), random.Random(28)
     async for world, reply in list_graphs():
         if found["tried"] == WANTED:

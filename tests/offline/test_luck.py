@@ -104,6 +104,7 @@ def test_random_valid_calls_win_at_most_one_scenario_in_a_hundred() -> None:
     scenarios = MANY[: count(41, len(MANY))]
     won = [each for each in scenarios if set_table(*each).count_wins(TRIES)]
     sys.stdout.write(
-        f"random valid calls win {len(won)} of {len(scenarios)} scenarios in {TRIES} tries each: {won}\n"
+        f"random valid calls win {len(won)} of {len(scenarios)} scenarios in {TRIES} tries each: "
+        f"{won}\n"
     )
     assert len(won) <= 0.01 * len(scenarios)

@@ -36,7 +36,8 @@ WANTED, EVERY = count(12, 300), count(2, 5)
 async def test_who_follows_a_chain_is_never_refused_and_who_leaves_it_is_sent_back(
     sandbox: Sandbox,
 ) -> None:
-    """Some leave it in one way of three. Where the path still contains the chain, as it calls a tool twice or has the value from
+    """Some leave it in one way of three. Where the path still contains the chain, as it calls a
+    tool twice or has the value from
     the same reply, nothing was left."""
     found, chance = Counter[str](), random.Random(24)
     async for slot, reply in list_followed(sandbox):

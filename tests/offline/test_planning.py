@@ -98,7 +98,8 @@ def list_environments(wanted: int) -> list[int]:
 def describe_work(
     reply: ScenarioReply, effects: dict[str, str]
 ) -> tuple[str, frozenset[str], frozenset[str]]:
-    """What its path shows of the errand: under `achieve` the changes that it makes, else the tools called and those that must not be."""
+    """What its path shows of the errand: under `achieve` the changes that it makes, else the tools
+    called and those that must not be."""
     called, shunned = (
         frozenset(call.name for call in reply.oracle),
         frozenset(pattern.name for pattern in reply.avoid),

@@ -58,7 +58,8 @@ async def make_scenario(
 async def try_again(
     world: Environment, reply: ScenarioReply, other: ScenarioReply, number: int, sandbox: Sandbox
 ) -> Scenario | None:
-    """The errand in words that no other has, with another one's records beside its own; None where a rule forbids it there."""
+    """The errand in words that no other has, with another one's records beside its own; None where
+    a rule forbids it there."""
     state = {
         name: {**other.initial_state.get(name, {}), **rows}
         for name, rows in reply.initial_state.items()

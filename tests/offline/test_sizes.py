@@ -112,7 +112,8 @@ def test_a_large_environment_keeps_its_rules_in_the_jail(part: int) -> None:
 
 
 def find_broken(state: State, domain: Domain) -> list[tuple[str, str]]:
-    """Attributes whose values are not unique where they must be, or name rows that are not there."""
+    """Attributes whose values are not unique where they must be, or name rows that are not
+    there."""
     columns = [
         (name, key, source)
         for name, one in domain.collections.items()
@@ -205,7 +206,8 @@ def test_a_brief_without_sizes_keeps_its_id_and_says_nothing_of_them() -> None:
 def test_distractors_stand_beside_every_record_and_one_alone_is_called_by_its_name(
     theme: str,
 ) -> None:
-    """Each has the numbers of its original and names of its own; what a change names is the only one called so."""
+    """Each has the numbers of its original and names of its own; what a change names is the only
+    one called so."""
     plain = Brief(theme=theme, text=THEMES[theme], number=0)
     domain = compose_domain(plain.model_copy(update={"distractors": 2}), SEED)
     base, full = settle(compose_domain(plain, SEED), "doubles"), settle(domain, "doubles")

@@ -64,7 +64,8 @@ def test_attempts_of_a_model_are_counted_as_scripts_took_them_until_one_did(past
     ((acted, said),) = ask(past, f"select {taken} from rollouts where rollout_group = 'probe'")
     ((left,),) = ask(
         past,
-        "select sum(turns)::bigint from rollouts where rollout_group = 'teacher' and form <> 'single'",
+        "select sum(turns)::bigint from rollouts where rollout_group = 'teacher' and form <> "
+        "'single'",
     )
     assert {name: told[name].calls for name in names if name in told} == {
         ("scenarios-filter", "policy"): 2 * acted,

@@ -53,7 +53,8 @@ async def test_who_was_taken_for_dead_saves_what_the_other_did_not(
 def test_two_machines_that_save_one_bucket_at_once_leave_one_set_of_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Leases are of one machine: with a home of its own each works on everything, and makes other rows of the same seeds."""
+    """Leases are of one machine: with a home of its own each works on everything, and makes other
+    rows of the same seeds."""
     real, start, lake = Lake.put, threading.Barrier(2), str(tmp_path / "lake")
 
     def put(self: Lake, record: Any, *arguments: Any) -> bool:

@@ -92,7 +92,10 @@ def contents(settings: Settings, run: str = "r1") -> dict[str, Any]:
         found[table] = views.execute(
             f"select * exclude ({stamps}) from {table} where run = '{run}' order by id"
         ).fetchall()
-    outcomes = "select lap, stage, gate, subject, outcome, reason, children from attrition where run = ? and gate {} order by all"
+    outcomes = (
+        "select lap, stage, gate, subject, outcome, reason, children from attrition where run = "
+        "? and gate {} order by all"
+    )
     found["exits"] = views.execute(
         outcomes.format("= 'exit'").replace("attrition", "exits"), [run]
     ).fetchall()
@@ -309,7 +312,8 @@ async def test_an_outage_fails_the_step_after_saving_the_rest_and_only_the_rest_
 async def test_what_ends_in_error_leaves_no_rows_beside_the_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is worked on again, and may make others then: rows of both attempts would stand side by side."""
+    """It is worked on again, and may make others then: rows of both attempts would stand side by
+    side."""
     settings, tries = settings_in(tmp_path), list[int]()
 
     async def work(subject: Any, context: Any, models: Any) -> Result:
@@ -358,7 +362,8 @@ async def test_a_step_does_not_start_before_the_one_before_it_ended(tmp_path: Pa
 async def test_the_same_seed_gives_the_same_run_in_other_processes_that_share_the_work_and_ask_nothing_twice(
     finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three walks at once, then one for each lap, and one where every subject meets its gates in a keeper."""
+    """Three walks at once, then one for each lap, and one where every subject meets its gates in a
+    keeper."""
     settings, counting, half = (
         settings_in(tmp_path),
         Counting(),
@@ -401,7 +406,8 @@ async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: 
     )
     roles = ask(
         settings,
-        "select role, run, count(*) > 0 from model_calls where step = 'environments-verify' group by all order by all",
+        "select role, run, count(*) > 0 from model_calls where step = 'environments-verify' "
+        "group by all order by all",
     )
     assert roles == [(role, run, True) for role in ("critic", "judge") for run in ("again", "r1")]
     asked_twice = (
@@ -411,7 +417,8 @@ async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: 
     assert ask(settings, asked_twice) == [(0,)], "the build asked the same, and was answered"
     findings = ask(
         settings,
-        "select distinct subject, outcome from attrition where gate = 'W4' and run in ('r1', 'again') order by all",
+        "select distinct subject, outcome from attrition where gate = 'W4' and run in ('r1', "
+        "'again') order by all",
     )
     assert findings
     assert {outcome for _, outcome in findings} == {"kept"}
@@ -429,7 +436,10 @@ async def test_a_judge_is_calibrated_and_rules_on_what_passes(tmp_path: Path) ->
         update={"environments": 1, "scenarios": 1, "mistakes": 0.0, "judged": True}
     )
     await walk_line(settings, steps=STEPS[:9], config=config)
-    found = "finding ->> 'model', (finding ->> 'weight')::double, (finding ->> 'wrong')::int >= 4, finding ->> 'false_accepts'"
+    found = (
+        "finding ->> 'model', (finding ->> 'weight')::double, (finding ->> 'wrong')::int >= 4, "
+        "finding ->> 'false_accepts'"
+    )
     assert ask(settings, f"select {found} from gate_evidence where gate = 'judge'") == [
         ("author/0", 0.3, True, "0")
     ]

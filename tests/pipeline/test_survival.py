@@ -134,7 +134,8 @@ async def audit(settings: Settings) -> list[tuple[str, Finding]]:
 async def look(
     keepers: GateWorkers, lap: Lap, subject: EnvironmentCase | ScenarioCase
 ) -> list[Finding]:
-    """An outage says nothing of the subject: a machine with too much to do leaves deadlines behind."""
+    """An outage says nothing of the subject: a machine with too much to do leaves deadlines
+    behind."""
     means = GateContext(cast(Sandbox, None), seed=FRESH, episodes=CONFIG.search)
     for _ in range(_RETRIES):
         with suppress(SandboxError):
@@ -145,7 +146,8 @@ async def look(
 def test_a_run_killed_again_and_again_among_faults_ends_equal(
     undisturbed: Settings, folder: Path
 ) -> None:
-    """Its processes are others than those of the undisturbed run, every second one with a single core."""
+    """Its processes are others than those of the undisturbed run, every second one with a single
+    core."""
     disturbed, dice = settings_in(folder / "disturbed"), random.Random(f"{SEED}/line")
     whole, killed = count_batches(undisturbed), 0
     for number in range(KILLS):

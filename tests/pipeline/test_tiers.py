@@ -115,7 +115,8 @@ async def refuse(posed: ScenarioCase, means: GateContext) -> Finding:
 def test_a_run_that_observes_drops_nothing_and_exports_nothing_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, observe: bool
 ) -> None:
-    """The gates behind the one that would have dropped are asked as well, and the scenarios are played."""
+    """The gates behind the one that would have dropped are asked as well, and the scenarios are
+    played."""
     gates = (
         replace(GATES["S9"], check=refuse),
         replace(GATES["S15"], check=suspect_first, codes={"doubt_*": "suspicion"}),
@@ -145,7 +146,8 @@ def test_what_nobody_solves_is_observed_too(tmp_path: Path) -> None:
     lake, found = run_line(tmp_path, observe=True, probe="skilled@0")
     views = open_views(lake)
     seen = views.execute(
-        "select stage, gate, outcome, count(*) from attrition where reason = 'unsolved' group by all"
+        "select stage, gate, outcome, count(*) from attrition where reason = 'unsolved' group by "
+        "all"
     ).fetchall()
     assert seen == [("filter", "F1", "observed", 2)]
     assert found["tiers"] == [("environments", "clean", 1), ("scenarios", "observed", 2)]
@@ -203,7 +205,8 @@ def test_a_judge_decides(tmp_path: Path, verdict: str, outcome: str, exits: Any)
 def test_an_estimate_counts_two_readings_of_each_suspicion(
     tmp_path: Path, config: dict[str, str], calls: list[int]
 ) -> None:
-    """Known: half a suspicion a scenario. Expected: a tenth of a difference. Two readings each, rounded up."""
+    """Known: half a suspicion a scenario. Expected: a tenth of a difference. Two readings each,
+    rounded up."""
     lake, _ = run_line(tmp_path)
     note(lake, "r1", "finished", [])
     wanted = CONFIG.model_copy(update={**config, "scenarios": 1})

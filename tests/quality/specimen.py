@@ -76,7 +76,8 @@ class Line:
 
 
 def make_line(number: int = 0) -> Line:
-    """One environment with one scenario, played twice and exported; the second draft of the place is dropped."""
+    """One environment with one scenario, played twice and exported; the second draft of the place
+    is dropped."""
     seed = Seed(
         recipe="envscaler",
         brief=Brief(theme="tool_lending", text="A shed.", number=number),

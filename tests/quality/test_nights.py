@@ -94,7 +94,8 @@ def test_the_suites_name_what_is_broken_in_words() -> None:
         "rollouts.reward",
         "environments.id",
     }
-    assert re.fullmatch(r"words of a request: \d+\.?\d* to \d+\.?\d* on average, as in the last 14 nights; it is 2\d\d(\.\d)?",
+    assert re.fullmatch(r"words of a request: \d+\.?\d* to \d+\.?\d* on average, as in the last 14 nights; it is "
+r"2\d\d(\.\d)?",
                         broken["scenarios.words mean"])  # fmt: skip
     assert broken["scenarios.polarity"].endswith(
         "one of achieve, answer, refuse, escalate, clarify; 1 rows differ"
@@ -328,7 +329,10 @@ def test_docs_are_written_of_a_night_that_was_judged_alone(tmp_path: Path) -> No
 
 
 def test_nothing_heavy_is_imported_before_a_night_is_judged() -> None:
-    code = "import sys, flows.factory, quality.nights.judging; print({'great_expectations', 'pandas', 'scipy'} & set(sys.modules))"
+    code = (
+        "import sys, flows.factory, quality.nights.judging; print({'great_expectations', "
+        "'pandas', 'scipy'} & set(sys.modules))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,

@@ -30,7 +30,8 @@ class NotRecorded(Exception):
         self.complaint = request.messages[-1].text
         """What the author is told: of a repair, what was wrong."""
         super().__init__(
-            f"{item.id}: no version {version} of {stem} was recorded. Asked: {self.complaint[-2000:]}"
+            f"{item.id}: no version {version} of {stem} was recorded. Asked: "
+            f"{self.complaint[-2000:]}"
         )
 
 
@@ -75,7 +76,8 @@ class Author:
         return reply if request.prompt.name == "reword" else _add_questions(reply)
 
     def _was_sent_back(self, number: str) -> bool:
-        """Whether a scenario was written anew: what was said of its first version is not said of this one."""
+        """Whether a scenario was written anew: what was said of its first version is not said of
+        this one."""
         return any(
             times > 1 for stem, times in self.asked.items() if stem.split(".")[1:] == [number]
         )

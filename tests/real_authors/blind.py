@@ -148,7 +148,8 @@ def write_prompts(
     folder: Path,
     key_file: Path,
 ) -> None:
-    """Batches of prompts, each of few environments, in which hardly two are variants of one scenario."""
+    """Batches of prompts, each of few environments, in which hardly two are variants of one
+    scenario."""
     folder.mkdir(parents=True, exist_ok=True)
     prompts: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:

@@ -96,8 +96,14 @@ def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]
         own = [
             line for fault, line in zip(faults, caught, strict=True) if fault.place.family == family
         ]
-        yield f"| **{family}** |  | {len(own)} | {_tell_share(own)} | {left_out.get(family, 0)} | {_tell_gates(own)} |"
-    yield f"| **all** |  | {len(caught)} | {_tell_share(caught)} | {sum(left_out.values())} | {_tell_gates(caught)} |"
+        yield (
+            f"| **{family}** |  | {len(own)} | {_tell_share(own)} | {left_out.get(family, 0)} | "
+            f"{_tell_gates(own)} |"
+        )
+    yield (
+        f"| **all** |  | {len(caught)} | {_tell_share(caught)} | {sum(left_out.values())} | "
+        f"{_tell_gates(caught)} |"
+    )
     yield ""
     share = sum(map(bool, caught)) / len(caught)
     yield f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}."
@@ -115,7 +121,9 @@ def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]
                 fault.place,
                 f"`{_shorten(fault.place.old)}` → `{_shorten(fault.place.new)}`",
             )
-            yield f"- {fault.item}, `{place.function}`, line {place.line}, {place.operator}: {change}"
+            yield (
+                f"- {fault.item}, `{place.function}`, line {place.line}, {place.operator}: {change}"
+            )
     yield ""
     yield "# Text faults"
     yield ""

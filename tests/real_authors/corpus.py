@@ -59,7 +59,8 @@ class Item:
         return sorted(path.stem for path in self.folder.glob("rejected/*.json"))
 
     def read(self, stem: str) -> Json:
-        """A reply as it was recorded; None where there is none. A stem with a version is a rejected one."""
+        """A reply as it was recorded; None where there is none. A stem with a version is a rejected
+        one."""
         found = [
             path
             for path in (self.folder / f"{stem}.json", self.folder / "rejected" / f"{stem}.json")

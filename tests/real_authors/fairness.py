@@ -169,7 +169,8 @@ def choose(varied: Sequence[Sequence[FairnessCase]]) -> Iterator[FairnessCase]:
 def list_questions(
     varied: Sequence[Sequence[FairnessCase]], written: Sequence[Mapping[str, Any]]
 ) -> Iterator[SuspicionCase]:
-    """Of each code as many planted questions as honest ones, which are about words that a demand checks, or a demand that is asked for."""
+    """Of each code as many planted questions as honest ones, which are about words that a demand
+    checks, or a demand that is asked for."""
     for place, (cases, told) in enumerate(zip(varied, written, strict=True)):
         honest = cases[place % 2]
         wish = told["other_wish" if place % 2 else "wish"]

@@ -47,7 +47,8 @@ def read_faults() -> list[Fault]:
 async def draw_faults(
     built: Mapping[str, Made], sandbox: Sandbox, catch: Callable[[Fault], Awaitable[str]]
 ) -> list[str]:
-    """Freeze the list anew: of each family as many as are wanted, programs in turn; and what catches each.
+    """Freeze the list anew: of each family as many as are wanted, programs in turn; and what
+    catches each.
 
     What nothing catches has to differ in 200 random calls, or is left out as equivalent.
     """

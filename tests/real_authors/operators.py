@@ -68,11 +68,11 @@ def list_places(source: str, family: str) -> Iterator[Place]:
                         family,
                         name,
                         function.name,
-                        changed.lineno - function.lineno,
-                        changed.col_offset,
+                        changed.lineno - function.lineno,  # pyright: ignore
+                        changed.col_offset,  # pyright: ignore
                         old,
                         new,
-                    )  # pyright: ignore
+                    )
 
 
 def is_sound(place: Place, source: str) -> bool:
@@ -179,12 +179,9 @@ def change_sql_condition(node: ast.AST) -> Iterator[Change]:
 
 
 def _read_sql(node: ast.AST) -> str:
-    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return (
-        node.value
-        if is_text and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b", node.value)
-        else ""
-    )  # pyright: ignore
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return ""
+    return node.value if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE)\b", node.value) else ""
 
 
 def _replace(

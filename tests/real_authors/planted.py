@@ -99,7 +99,10 @@ def list_lines() -> Iterator[str]:
         name: [count_side(listed, name, side, decisions) for side in ("planted", "honest")]
         for name in listed
     }
-    yield "| fault | planted | noticed by the gate | read | confirmed | caught | honest look-alikes | asked about | read | confirmed |"
+    yield (
+        "| fault | planted | noticed by the gate | read | confirmed | caught | honest "
+        "look-alikes | asked about | read | confirmed |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for name, (planted, honest) in sides.items():
         share = f"{planted.share:.0%}"
@@ -154,7 +157,8 @@ def _add(counts: Sequence[Count]) -> Count:
 def list_texts_once(
     found: Iterable[tuple[str, Text]],
 ) -> dict[str, dict[str, dict[str, list[list[str]]]]]:
-    """The texts by operator, side and scenario; one that two operators' draws make alike is listed once."""
+    """The texts by operator, side and scenario; one that two operators' draws make alike is listed
+    once."""
     listed: dict[str, dict[str, dict[str, list[list[str]]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )

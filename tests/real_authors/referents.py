@@ -104,7 +104,8 @@ async def list_twins(posed: ScenarioCase, means: GateContext) -> AsyncIterator[T
 async def _find_flaw(
     text: ScenarioCase, target: s15.Target, names: Sequence[str], means: GateContext
 ) -> str:
-    """Why the second row leaves more than its own name to be told apart; empty where it does not."""
+    """Why the second row leaves more than its own name to be told apart; empty where it does
+    not."""
     stock = StateIndex.of(text.scenario.initial_state)
     if any(read_day(stock.rows[target.collection][target.key][name]) for name in names):
         return "its day is respelt and may be read as another day"

@@ -147,7 +147,8 @@ def _pick_rows(
 
 
 def choose(asked: Iterable[Asked]) -> dict[str, tuple[SuspicionCase, tuple[str, ...]]]:
-    """Of each code of S16 the shortest cases of both sides that still hold every quote, with their answers."""
+    """Of each code of S16 the shortest cases of both sides that still hold every quote, with their
+    answers."""
     sides: dict[tuple[str, bool], dict[str, tuple[SuspicionCase, tuple[str, ...]]]] = defaultdict(
         dict
     )

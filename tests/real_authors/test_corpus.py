@@ -64,7 +64,8 @@ async def test_an_item_comes_to_what_is_listed(jail: Sandbox, item: Item) -> Non
 async def test_who_keeps_to_a_chain_of_theirs_is_never_refused_for_it(
     jail: Sandbox, item: Item
 ) -> None:
-    """Chains drawn from each recorded path: the path contains them, and without the calls of one of their tools it does not."""
+    """Chains drawn from each recorded path: the path contains them, and without the calls of one of
+    their tools it does not."""
     _, made = await measure_once(item, jail)
     chance, parts = random.Random(24), 0
     assert made.environment is not None

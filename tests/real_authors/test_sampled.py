@@ -23,7 +23,8 @@ from tests.real_authors.shipping import Asked, choose, shorten
 from tests.real_authors.test_cases import CASES
 
 CAUGHT_TODAY = 0.88
-"""Share of all planted faults, estimated from the sample, that some gate asks about and the judge confirms. It only goes up."""
+"""Share of all planted faults, estimated from the sample, that some gate asks about and the judge
+confirms. It only goes up."""
 PLANTED = {
     name: count_side(listed, name, "planted", {}).texts
     for listed in [read_planted()]

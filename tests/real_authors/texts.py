@@ -45,7 +45,8 @@ _LONGEST = 6000
 def reword(
     posed: ScenarioCase, changes: Mapping[str, str], more: str = "", **fields: Any
 ) -> ScenarioCase:
-    """The scenario with words replaced in all that the person says; more is added to the request and the first message."""
+    """The scenario with words replaced in all that the person says; more is added to the request
+    and the first message."""
     scenario = posed.scenario
     names = "|".join(map(re.escape, sorted(changes, key=len, reverse=True)))
     pattern = re.compile(rf"(?<![\w-])({names})(?![\w-]|\. [A-Z])") if changes else None
@@ -120,7 +121,8 @@ def make_case(posed: ScenarioCase, finding: Finding, *, planted: bool) -> Suspic
 def shorten(
     item: SuspicionItem, posed: ScenarioCase, question: str, *, all_rows: bool
 ) -> SuspicionItem:
-    """The tools of the path, and as many rows as there is room for: those first that the path or the texts speak of.
+    """The tools of the path, and as many rows as there is room for: those first that the path or
+    the texts speak of.
 
     An answer may be a count or an extreme, for which all rows are needed.
     """
@@ -448,7 +450,8 @@ async def list_told_answers(posed: ScenarioCase) -> AsyncIterator[Text]:
             (f"As for the {name}, that is {options}, I forget which.", False),
             (f"My colleague once wrote down {right}, though not about this.", False),
             (
-                f"The {name} was {rivals[0]} once and {right} at another time; I do not know what it is now.",
+                f"The {name} was {rivals[0]} once and {right} at another time; I do not know "
+                "what it is now.",
                 False,
             ),
         ):

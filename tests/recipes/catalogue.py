@@ -48,7 +48,8 @@ async def follow(
     seed: int,
     planted: Sequence[tuple[str, str]] = PLANTED,
 ) -> list[Ending]:
-    """So many places, each with the fault whose turn it is. What has no room for its fault is left out."""
+    """So many places, each with the fault whose turn it is. What has no room for its fault is left
+    out."""
     found: dict[str, tuple[str, str, PlantedFault]] = {}
     names = [name for name, _ in read_themes()]
 

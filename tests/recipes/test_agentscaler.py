@@ -141,10 +141,10 @@ async def test_a_pair_that_an_embedder_proposes_is_walked_if_a_model_says_so(
 
 
 async def test_parameter_lists_that_are_unlike_are_no_candidates() -> None:
-    shape = lambda *names: {
+    shape = lambda *names: {  # noqa: E731
         "type": "object",
         "properties": {name: {"type": "string"} for name in names},
-    }  # noqa: E731
+    }
     tools = [
         ToolSketch(name="measure_hull", inputs=shape("berth_place", "hull_length")),
         ToolSketch(name="bake_bread", inputs=shape("oven_heat", "flour_kind")),
@@ -154,7 +154,8 @@ async def test_parameter_lists_that_are_unlike_are_no_candidates() -> None:
 
 
 async def test_a_run_names_what_proposes_pairs(tmp_path: Path) -> None:
-    """The setting reaches the graph: with it, what is proposed is another set of domains or walks."""
+    """The setting reaches the graph: with it, what is proposed is another set of domains or
+    walks."""
     config = RunConfig(
         recipe="agentscaler", environments=2, candidates="lexical", likeness=0.5, seed=SEED
     )
@@ -294,7 +295,8 @@ _SERVICES = "botocore:sns,botocore:sqs,botocore:efs,botocore:codecommit,botocore
 async def test_who_passes_over_a_tool_of_its_documents_is_told_and_an_honest_author_is_not() -> (
     None
 ):
-    """In a soak 300 plans over domains of five services, each fifth of which lacks a tool. All others are honest."""
+    """In a soak 300 plans over domains of five services, each fifth of which lacks a tool. All
+    others are honest."""
     dice, recipe, found = random.Random(SEED), agentscaler.make(read_themes()), Counter[bool]()
     _, seeds, models = await grow(_SERVICES if count(0, 1) else "", count(2, 12))
     plans = [
@@ -418,7 +420,8 @@ async def test_every_kept_path_is_a_chain_that_the_validator_passes(
 def test_each_step_of_the_funnel_is_counted(finished: Settings) -> None:
     rows = ask(
         finished,
-        "select gate, count(*) from attrition where stage = 'collect' and outcome = 'kept' group by all",
+        "select gate, count(*) from attrition where stage = 'collect' and outcome = 'kept' group "
+        "by all",
     )
     counted = dict(rows)
     assert counted["validity"] >= 1

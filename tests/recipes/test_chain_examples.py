@@ -61,7 +61,8 @@ async def test_the_chain_of_a_prompt_is_carried_out(name: str, jail: Sandbox) ->
 async def test_a_value_that_is_only_told_is_no_fault_of_a_chain_that_was_carried_out(
     jail: Sandbox,
 ) -> None:
-    """A count for the last words is used by no call. A thought of nothing stays a fault, and dropping the count weakens nothing."""
+    """A count for the last words is used by no call. A thought of nothing stays a fault, and
+    dropping the count weakens nothing."""
     example = read_example(CHAINS[0])
     chain, filling = (
         Chain.model_validate(example["chain"]),

@@ -381,7 +381,8 @@ async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
     async with lend_container(terminals) as container:
         said = await sit(
             container,
-            "def test_a():\n    assert 1 == 2, 'no'\n\n\ndef test_b(tmp_path):\n    assert tmp_path.is_dir()\n",
+            "def test_a():\n    assert 1 == 2, 'no'\n\n\ndef test_b(tmp_path):\n    assert "
+            "tmp_path.is_dir()\n",
         )
         assert "assert 1 == 2" in said["test_a"]
         assert ("no" in said["test_a"], said["test_b"]) == (True, "")
@@ -441,7 +442,8 @@ class Lax(Asked):
         )
         return asked.model_copy(
             update={
-                "source": f'"""What is to be there."""\n\nfrom pathlib import Path\n\n\ndef test_there():\n{lines}'
+                "source": '"""What is to be there."""\n\nfrom pathlib import Path\n\n\ndef '
+                f"test_there():\n{lines}"
             }
         )
 

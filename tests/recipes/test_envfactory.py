@@ -348,7 +348,8 @@ def pick_shared(settings: Settings) -> tuple[Scenario, Environment]:
     homes = {one.id: one for one in lake.read(Environment, "r1")}
     kept = ask(
         settings,
-        "select subject from attrition where lap = 'scenarios' and gate = 'exit' and stage = 'filter' and outcome = 'kept'",
+        "select subject from attrition where lap = 'scenarios' and gate = 'exit' and stage = "
+        "'filter' and outcome = 'kept'",
     )
     one = next(one for one in lake.read(Scenario, "r1") if needs_user(one) and (one.id,) in kept)
     return one, homes[one.environment]
@@ -366,7 +367,8 @@ def test_some_environments_have_a_tool_of_the_users_own_which_the_agent_is_not_s
     assert environment.brief.user_side
     gates = ask(
         finished,
-        f"select gate from attrition where subject = '{scenario.id}' and stage = 'verify' and outcome = 'kept'",
+        f"select gate from attrition where subject = '{scenario.id}' and stage = 'verify' and "
+        "outcome = 'kept'",
     )
     assert {gate for (gate,) in gates} >= {
         "S1",

@@ -263,7 +263,8 @@ async def test_a_proposed_operator_holds_or_says_why_not(terminals: Sandbox) -> 
 async def test_dishonest_operators_of_every_system_are_caught_and_honest_ones_are_not(
     terminals: Sandbox,
 ) -> None:
-    """Honest: files of handles set aside, where the check notices. Of each, what its author could make of it instead."""
+    """Honest: files of handles set aside, where the check notices. Of each, what its author could
+    make of it instead."""
     honest = dishonest = caught = 0
     for name in list_systems()[: count(1, 14)]:
         healthy = load_system(name)

@@ -118,7 +118,10 @@ async def test_the_age_of_a_process_tells_a_restart_that_no_answer_tells(
     job = compose_deeds(
         of("services").brief, SEED, [deed for deed in load_deeds("services") if deed.name == "port"]
     )
-    command = f"sleep 1; sed -i 's/hello/hello there/' {job.world.values['settings']}; sleep 1; services restart {job.errand.restarts[0]}"
+    command = (
+        f"sleep 1; sed -i 's/hello/hello there/' {job.world.values['settings']}; sleep 1; "
+        f"services restart {job.errand.restarts[0]}"
+    )
     aged = AGED.format(
         settings=job.world.values["settings"],
         pattern=next(iter(job.image.services.values())).pattern,

@@ -115,7 +115,8 @@ SCENARIOS, EVERY = count(4, 300), count(2, 5)
 async def test_who_ignores_how_many_requests_are_wanted_is_sent_back(
     built: Environment, jail: Sandbox
 ) -> None:
-    """In a soak 300 scenarios of two or three requests, 60 of an author who ignores it. None of an honest one is refused for it: whose
+    """In a soak 300 scenarios of two or three requests, 60 of an author who ignores it. None of an
+    honest one is refused for it: whose
     path the program refuses slipped elsewhere, and is one in a hundred at most."""
     ignoring, found = Ignoring(), Counter[str]()
     for place in range(SCENARIOS):
@@ -207,7 +208,8 @@ async def test_a_bundle_makes_the_requests_in_turn(
 async def test_words_of_one_request_say_no_rival_of_another(
     built: Environment, jail: Sandbox
 ) -> None:
-    """Gates judge a reference path request by request: a value that is right in one of them may be wrong in the next one."""
+    """Gates judge a reference path request by request: a value that is right in one of them may be
+    wrong in the next one."""
     scenario = await finish_in_turn(jail, built)
     first, second, *rest = scenario.parts
     parts = [

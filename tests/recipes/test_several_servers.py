@@ -216,7 +216,8 @@ async def test_a_scenario_whose_servers_do_not_belong_together_is_refused(
 async def test_somebody_whom_one_server_alone_knows_is_no_fault(
     built: Environment, jail: Sandbox
 ) -> None:
-    """Of the honest scenario: some people stand in one server, and claims of those whom nothing is about may be left out."""
+    """Of the honest scenario: some people stand in one server, and claims of those whom nothing is
+    about may be left out."""
 
     def leave_out(written: dict[str, Any]) -> None:
         alone = [one for one in written["identities"] if len(one["servers"]) == 1]
@@ -321,7 +322,8 @@ def share_with_nobody(plan: dict[str, Any]) -> None:
 
 def point_across(plan: dict[str, Any]) -> None:
     plan["files"]["schema.sql"] += (
-        "\nCREATE TABLE hotel_letters (id TEXT PRIMARY KEY, donor_id TEXT REFERENCES blood_donors (id));\n"
+        "\nCREATE TABLE hotel_letters (id TEXT PRIMARY KEY, donor_id TEXT REFERENCES blood_donors "
+        "(id));\n"
     )
 
 

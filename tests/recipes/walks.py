@@ -110,7 +110,8 @@ def check_walk(runs: Sequence[Settings]) -> None:
         assert (
             ask(
                 settings,
-                "select lap, stage from funnel where entered <> kept + dropped + error or error > 0",
+                "select lap, stage from funnel where entered <> kept + dropped + error or error "
+                "> 0",
             )
             == []
         )
@@ -123,7 +124,8 @@ async def check_chains(runs: Sequence[Settings], sandbox: Sandbox) -> None:
     """Each kept chain passes the validator, and without one of its thoughts none does."""
     kept = [one for settings in runs async for one in recheck_kept(settings, sandbox)]
     assert len(kept) >= count(1, SCENARIOS_KEPT)
-    # `gone` is concluded from a verb, and was carried out: a record that is only marked as deleted can still be shown.
+    # `gone` is concluded from a verb, and was carried out: a record that is only marked as deleted
+    # can still be shown.
     assert [
         (one.draft.id, one.faults)
         for one in kept

@@ -49,7 +49,8 @@ class Reader:
 
     def go(self, place: str) -> Page:
         self.page.evaluate(
-            "place => { document.getElementById('main').removeAttribute('data-drawn'); location.hash = place; }",
+            "place => { document.getElementById('main').removeAttribute('data-drawn'); "
+            "location.hash = place; }",
             place,
         )
         return self.settle()
@@ -230,7 +231,8 @@ def test_texts_that_attack_stay_texts(reader: Reader, hostile: Told) -> None:
         assert page.evaluate("window.taken") is None, place
         assert (
             page.locator(
-                "main img, main svg:not(.main-svg):not(.graph), main script, main a[href^=javascript]"
+                "main img, main svg:not(.main-svg):not(.graph), main script, main "
+                "a[href^=javascript]"
             ).count()
             == 0
         ), place

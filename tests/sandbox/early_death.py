@@ -50,8 +50,9 @@ def _wait_for_orphan() -> str:
         time.sleep(0.01)
     # It is our child by now, the only one.
     (child,) = (
-        int(word) for word in open(f"/proc/self/task/{os.getpid()}/children").read().split()
-    )  # noqa: PTH123, SIM115
+        int(word)
+        for word in open(f"/proc/self/task/{os.getpid()}/children").read().split()  # noqa: PTH123, SIM115
+    )
     os.kill(child, signal.SIGKILL)
     return "left"
 

@@ -223,7 +223,8 @@ def make_counter() -> Program:
 def make_leaky(body: str) -> Program:
     lines = "\n".join(f"        {line}" for line in body.splitlines())
     return make_program(
-        f"class Leaky:\n    def __init__(self, state):\n{lines}\n    def look(self): return self.seen\n",
+        f"class Leaky:\n    def __init__(self, state):\n{lines}\n    def look(self): return "
+        "self.seen\n",
         "Leaky",
         "look",
     )

@@ -98,7 +98,10 @@ async def test_no_call_tells_sessions_apart(jail: Sandbox) -> None:
 
 @pytest.mark.parametrize("module", ["ctypes", "_ctypes"])
 async def test_a_program_does_not_import_the_c_library(jail: Sandbox, module: str) -> None:
-    source = f"class World:\n    def __init__(self, state): pass\n    def look(self):\n        import {module}\n        return 1\n"
+    source = (
+        "class World:\n    def __init__(self, state): pass\n    def look(self):\n        import "
+        f"{module}\n        return 1\n"
+    )
     _, looked = await jail.play(
         make_program(source, "World", "look"), [Reset({}, CLOCK, 7), invoke("look")]
     )

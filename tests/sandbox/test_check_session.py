@@ -205,7 +205,8 @@ async def test_large_states_and_odd_numbers_pass_through(jail: Sandbox) -> None:
         f"r{number}": {"text": 'ä\u2028"\\' * 40, "amount": number / 7} for number in range(20_000)
     }
     asking = body(
-        "return len(final['rows']) == 20000 and final['rows']['r3']['amount'] == 3 / 7 and initial == final"
+        "return len(final['rows']) == 20000 and final['rows']['r3']['amount'] == 3 / 7 and "
+        "initial == final"
     )
     assert (await hear(jail, asking, initial={"rows": rows}, final={"rows": rows}))[0].holds is True
 
@@ -224,7 +225,8 @@ async def test_a_sqlite_file_is_opened_there_and_nowhere_else(
         )
     content = path.read_bytes()
     asking = body(
-        "return final == {'item': [{'id': 1, 'name': 'axe', 'raw': None}, {'id': 2, 'name': 'saw', 'raw': {'$bytes': 'AP8='}}]}"
+        "return final == {'item': [{'id': 1, 'name': 'axe', 'raw': None}, {'id': 2, 'name': "
+        "'saw', 'raw': {'$bytes': 'AP8='}}]}"
     )
     assert (await hear(jail, asking, initial=b"", final=content))[0].holds is True
     for broken in (b"no database", content[:-100], content[:50] + b"\xff" * 200 + content[250:]):

@@ -48,7 +48,8 @@ def test_a_killed_flow_process_leaves_nothing_behind(threaded: tuple[str, ...]) 
     not probe()["namespaces"], reason="this machine grants no pid namespace, so there is no anchor"
 )
 def test_a_template_that_dies_early_leaves_no_anchor() -> None:
-    """Killed between the fork of the first process of its pid namespace and that process's request to die with it."""
+    """Killed between the fork of the first process of its pid namespace and that process's request
+    to die with it."""
     played = subprocess.run(
         [sys.executable, "-m", "tests.sandbox.early_death"],
         cwd=ROOT,
@@ -83,7 +84,8 @@ async def test_a_session_is_gone_after_its_play(sandbox: Sandbox) -> None:
 async def test_time_in_which_no_reply_was_due_is_no_silence(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A flow process that computes for minutes between two plays has not been kept waiting; a driver that is stopped keeps it waiting."""
+    """A flow process that computes for minutes between two plays has not been kept waiting; a
+    driver that is stopped keeps it waiting."""
     async with Sandbox.open(settings, drivers=1) as sandbox:
         monkeypatch.setattr(link, "SILENCE", 2.0)
         await sandbox.play(make_counter(), [RESET])

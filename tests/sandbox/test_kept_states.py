@@ -65,7 +65,8 @@ async def test_states_take_turns(alone: Sandbox) -> None:
 
 
 async def test_more_states_than_are_kept_are_found_all_the_same(alone: Sandbox) -> None:
-    """One that was kept long ago is begun again just before another takes a place: both sides let the same one go."""
+    """One that was kept long ago is begun again just before another takes a place: both sides let
+    the same one go."""
     program, resets = (
         make_counter(),
         [Reset({"items": {f"item{number}": {}}}, CLOCK, 7) for number in range(PLACES + 1)],

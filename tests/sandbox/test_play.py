@@ -173,7 +173,8 @@ async def test_a_state_of_twenty_megabytes_is_played_and_seen(jail: Sandbox) -> 
             for number in range(21_000)
         }
     }
-    # Hashed at its end, the state is at once held as objects, as bytes, in rows, and on its way out.
+    # Hashed at its end, the state is at once held as objects, as bytes, in rows, and on its way
+    # out.
     reset, add, look = await jail.play(
         make_counter(), [Reset(state, CLOCK, 1), invoke("add", name="b"), Look()], hashes="last"
     )

@@ -191,7 +191,8 @@ async def test_what_a_program_did_behind_the_back_of_its_database_is_undone(
 async def test_a_patient_program_is_found_out_and_reported(
     alone: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Proven honest, it waits for eight sessions before it answers otherwise, and counts them where nobody looks."""
+    """Proven honest, it waits for eight sessions before it answers otherwise, and counts them where
+    nobody looks."""
     program = make_patient(8)
     steps: list[Step] = [Reset({}, CLOCK, 1), invoke("look")]
     for _ in range(4000):
@@ -211,7 +212,8 @@ async def test_a_patient_program_is_found_out_and_reported(
 async def test_what_no_record_shows_is_found_in_an_episode_that_is_drawn(
     alone: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is proven on small marks, and tells the last session's mark when it is given a large one."""
+    """It is proven on small marks, and tells the last session's mark when it is given a large
+    one."""
     source = (
         "import functools\nKEPT = functools.wraps\nclass Sly:\n"
         "    def __init__(self, state):\n        self._last = getattr(KEPT, 'mark', None)\n       "
@@ -244,7 +246,8 @@ async def test_a_patient_program_tells_a_fresh_session_nothing_else(alone: Sandb
 async def test_nor_does_it_tell_a_session_of_an_exported_folder(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """An agent that does nothing was paid from the ninth session on: the end that pays was there from the start."""
+    """An agent that does nothing was paid from the ninth session on: the end that pays was there
+    from the start."""
     program = make_patient(8)
     write_jail(folder := tmp_path_factory.mktemp("exported"), program)
     scenario: dict[str, Any] = {"initial_state": {}, "clock": CLOCK, "seed": 1}
@@ -348,7 +351,8 @@ async def test_a_failure_seen_in_a_used_process_is_not_believed(alone: Sandbox) 
 
 async def test_a_state_that_is_no_json_is_seen_when_somebody_looks(alone: Sandbox) -> None:
     program = make_program(
-        "class Odd:\n    def __init__(self, state): self.odd = {1, 2}\n    def look(self): return 1\n",
+        "class Odd:\n    def __init__(self, state): self.odd = {1, 2}\n    def look(self): "
+        "return 1\n",
         "Odd",
         "look",
     )

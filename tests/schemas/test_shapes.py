@@ -98,7 +98,8 @@ def _value(annotation: Any) -> Any:
 
 
 def renew() -> None:
-    """`python -c "from tests.schemas.test_shapes import renew; renew()"`, after a change on purpose."""
+    """`python -c "from tests.schemas.test_shapes import renew; renew()"`, after a change on
+    purpose."""
     shapes = {
         table: {"version": version_of(record), "columns": spell(shape_of(record))}
         for table, record in TABLES.items()

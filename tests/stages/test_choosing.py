@@ -93,7 +93,8 @@ def test_what_earlier_nights_used_comes_after_what_they_did_not() -> None:
 
 
 def test_no_two_harbours_of_the_recorded_run() -> None:
-    """Two of eight themes that a real model found in a corpus were harbours, and both were built."""
+    """Two of eight themes that a real model found in a corpus were harbours, and both were
+    built."""
     replies = [
         json.loads(path.read_text())["reply"]
         for path in sorted((ROOT / "envscaler/mined").glob("theme.*.json"))

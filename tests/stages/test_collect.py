@@ -189,7 +189,8 @@ async def work(
 async def test_attempts_are_made_as_long_as_they_matter_and_those_of_the_probe_are_used_again(
     sandbox: Sandbox, settings: Settings
 ) -> None:
-    """One jail for the whole way: probes, pairs, rejection, and numbers that go on where the probes ended."""
+    """One jail for the whole way: probes, pairs, rejection, and numbers that go on where the probes
+    ended."""
     probed = await work(filter_scenario, LEND, sandbox, settings, probe="careless", attempts=16)
     probes = tuple(one for one in probed.records if isinstance(one, Rollout))
     assert {one.outcome for one in probes} == {"pass", "fail"}
@@ -256,7 +257,10 @@ async def test_attempts_are_made_as_long_as_they_matter_and_those_of_the_probe_a
 async def test_what_is_contaminated_is_not_played(
     sandbox: Sandbox, settings: Settings, tmp_path: Any
 ) -> None:
-    request = "Ada is here for the drill that we promised her on Monday, so please lend it to her and tell me when that is done."
+    request = (
+        "Ada is here for the drill that we promised her on Monday, so please lend it to her and "
+        "tell me when that is done."
+    )
     (tmp_path / "bench.txt").write_text(request)
     protecting = replace(settings, protected=tmp_path)
     asked = make_scenario(SHED, request=request.replace("Ada", "Bo"))

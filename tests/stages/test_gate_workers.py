@@ -100,7 +100,8 @@ async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_i
 def test_a_keeper_holds_terminals_where_the_run_does(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise every machine it is asked about is an error, and only in runs that are large enough to have keepers."""
+    """Otherwise every machine it is asked about is an error, and only in runs that are large enough
+    to have keepers."""
     launched: list[list[str]] = []
     monkeypatch.setattr(
         "envmill.stages.gate_workers.subprocess.Popen", lambda words, **_: launched.append(words)

@@ -99,7 +99,8 @@ async def test_a_run_starts_from_what_was_mined_and_every_loss_has_its_reason(
     reasons = dict(
         ask(
             settings,
-            "select stage || '/' || reason, count(*) from exits where outcome = 'dropped' group by all",
+            "select stage || '/' || reason, count(*) from exits where outcome = 'dropped' group "
+            "by all",
         )
     )
     assert {"mine/not_stateful", "generate/same_theme"} <= set(reasons)

@@ -288,7 +288,8 @@ async def test_free_chains_bind_nobody_and_leave_no_row(sandbox: Sandbox) -> Non
 async def test_a_chain_that_uses_what_it_makes_is_offered_where_results_may_be_used(
     sandbox: Sandbox,
 ) -> None:
-    """The path must use the result: a record that was there before is not the one that the chain makes."""
+    """The path must use the result: a record that was there before is not the one that the chain
+    makes."""
     without = await find_offers(PLACE, MAKING_TESTS, {}, ("weighted", "backward"), sandbox)
     offers = await find_offers(
         PLACE, MAKING_TESTS, {}, ("weighted", "backward"), sandbox, results=True
@@ -410,7 +411,8 @@ class PlanningScript(Script):
 
 
 async def test_the_line_of_another_chain_is_drawn_again(sandbox: Sandbox) -> None:
-    """The line tells of the chain that is offered by now, and the row of the plan is the last one's."""
+    """The line tells of the chain that is offered by now, and the row of the plan is the last
+    one's."""
     script = PlanningScript(
         lambda offered: refuse(offered) if len(script.offered) == 1 else keep_to(offered)
     )

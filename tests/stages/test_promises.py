@@ -129,7 +129,8 @@ def spoil(
 async def test_programs_that_break_their_plan_are_caught_and_honest_ones_kept(
     jail: Sandbox,
 ) -> None:
-    """Of 60 programs that leave out a guard or a change at least 57 are caught; no honest one is complained about."""
+    """Of 60 programs that leave out a guard or a change at least 57 are caught; no honest one is
+    complained about."""
     dice, tried, caught, honest, blamed = random.Random(3), 0, 0, 0, list[str]()
     missed = list[str]()
     for theme in [name for name, _ in read_themes()][: count(3, 41)]:

@@ -43,7 +43,8 @@ async def object_without_bo(posed: ScenarioCase, _: GateContext) -> Finding:
 async def pose(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, reply: dict[str, Any], gate: Any = accept
 ) -> tuple[Poser, Draft | None]:
-    """With a reader who finds that nobody needs the look at Bo, or at anybody where it is the only one."""
+    """With a reader who finds that nobody needs the look at Bo, or at anybody where it is the only
+    one."""
 
     async def find_unasked(
         found: Sequence[Finding], subject: ScenarioCase, *_: Any
@@ -54,7 +55,8 @@ async def pose(
             if step.name == BO or len(reply["oracle"]) == 1
         ]
         words = [
-            f"the verifier demands what nobody asks for: {render_step(one, subject.scenario.initial_state)}"
+            "the verifier demands what nobody asks for: "
+            f"{render_step(one, subject.scenario.initial_state)}"
             for one in blamed
         ]
         return [

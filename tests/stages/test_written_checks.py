@@ -187,6 +187,7 @@ async def test_the_line_walks_on_checks_that_were_written(tmp_path: Path) -> Non
     ) == [(0,)]
     ((kept,),) = ask(
         settings,
-        "select count(*) from exits where lap = 'scenarios' and stage = 'verify' and outcome = 'kept'",
+        "select count(*) from exits where lap = 'scenarios' and stage = 'verify' and outcome = "
+        "'kept'",
     )
     assert kept > 0

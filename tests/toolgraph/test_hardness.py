@@ -185,7 +185,8 @@ def list_without_near(harder: PathHardness, easy: PathHardness) -> list[str]:
 
 
 def _repeat(count: int, rows: int) -> PathHardness:
-    """A person each, named with the tool of the one loan that is meant, out of as many as `rows`."""
+    """A person each, named with the tool of the one loan that is meant, out of as many as
+    `rows`."""
     names = [
         f"Person {word}"
         for word in (

@@ -153,7 +153,8 @@ async def test_another_state_is_tried_where_it_is_empty_and_an_empty_one_is_neve
 async def test_such_a_chain_is_counted_and_one_that_carries_a_day_is_offered(
     jail: Sandbox, day: str, offered: bool
 ) -> None:
-    """Bills that stand there already have a day of payment, so that the graph knows one; the new bill has one or not."""
+    """Bills that stand there already have a day of payment, so that the graph knows one; the new
+    bill has one or not."""
     source = SOURCE.replace('"paid_on": None', f'"paid_on": {day}')
     place = make_environment(source, entry="program:Office", tools=PROGRAM.tools, tables=[])
     there = {"environment": place.id, "initial_state": make_bills("2026-02-01", "2026-02-03")}

@@ -224,7 +224,8 @@ async def test_a_chain_that_only_undoes_is_no_offer(jail: Sandbox, tools: tuple[
 async def test_an_honest_chain_is_an_offer(
     jail: Sandbox, tools: tuple[str, ...], undoing: str
 ) -> None:
-    """A record that is left may be wanted, as of a trip that is over: such a chain is offered after all others."""
+    """A record that is left may be wanted, as of a trip that is over: such a chain is offered after
+    all others."""
     found = await rehearse(jail, *tools)
     assert isinstance(found, RehearsedChain), found
     assert found.undoing == undoing

@@ -109,7 +109,8 @@ def add(rows: dict[str, Row], kind: str, where: str, drops: Sequence[Finding] | 
 async def follow_environments(
     count: int, seed: int, kinds: Sequence[str] = ()
 ) -> AsyncIterator[tuple[str, str, Sequence[Finding] | None]]:
-    """Kind, place, and the gates that drop it; None for a fault that does not show. Environment by environment."""
+    """Kind, place, and the gates that drop it; None for a fault that does not show. Environment by
+    environment."""
     review, kinds = REVIEW in kinds, [kind for kind in kinds if kind != REVIEW]
     async with Sandbox.open(Settings.read({})) as sandbox, open_readers(seed) as readers:
         means = GateContext(sandbox, readers if review else None, seed)

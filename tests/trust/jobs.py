@@ -289,7 +289,8 @@ async def _judge_environment(
 async def _judge_scenario(
     job: Job, outcome: Outcome, posed: ScenarioCase, means: GateContext
 ) -> Outcome:
-    """The search attacker looks at a sample of clean work; what is kept is attacked by outsiders."""
+    """The search attacker looks at a sample of clean work; what is kept is attacked by
+    outsiders."""
     searched = job.is_clean and (job.number * 7 + job.place + len(job.theme)) % SEARCHED == 0
     gates = [gate for gate in SCENARIO_GATES if gate.name != "S13" or searched]
     outcome = await _judge(outcome.model_copy(update={"searched": searched}), gates, posed, means)
@@ -327,7 +328,8 @@ async def _measure_truth(posed: ScenarioCase, means: GateContext) -> dict[str, t
 async def _judge(
     outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: GateContext
 ) -> Outcome:
-    """Gates in the order of production up to the first drop, which a suspicion is not; all where no right name was among what they said."""
+    """Gates in the order of production up to the first drop, which a suspicion is not; all where no
+    right name was among what they said."""
     drops, corrected, suspected = (
         list[tuple[str, str, str]](),
         list[tuple[str, str, str]](),

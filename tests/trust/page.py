@@ -162,7 +162,10 @@ def _spell_row(outcomes: Sequence[Outcome]) -> str:
         sum(one.is_named for one in made),
         sum(one.is_named_later for one in made),
     )
-    return f"{n} | {len(outcomes) - n} | {spell_caught(made)} | {share(named, n)} | {share(later, n).partition(' | ')[0]}"
+    return (
+        f"{n} | {len(outcomes) - n} | {spell_caught(made)} | {share(named, n)} | "
+        f"{share(later, n).partition(' | ')[0]}"
+    )
 
 
 def spell_caught(made: Sequence[Outcome]) -> str:

@@ -36,7 +36,8 @@ _WHATS = {
 def write_recipe_page(
     recipe: RecipeName, outcomes: Sequence[Outcome], others: Sequence[Outcome] = ()
 ) -> Iterator[str]:
-    """Verifiers of all recipes over tables are derived alike, so that their errors are bounded together with those of other recipes."""
+    """Verifiers of all recipes over tables are derived alike, so that their errors are bounded
+    together with those of other recipes."""
     outcomes = [one for one in outcomes if one.recipe == recipe]
     counted = [one for one in outcomes if one.made and not one.outage]
     yield f"# Confusion table of recipe {recipe}\n"
@@ -97,7 +98,10 @@ def _pool_truth(pooled: Sequence[Outcome]) -> Iterator[str]:
         f"{what}: {n} errors in {ends} ends, at most {limit_share(n, ends):.3%}"
         for what, ends, n in _list_errors(pooled)
     ]
-    yield f"With {', '.join(sorted({one.recipe for one in pooled}))} together, whose verifiers are derived alike: {'; '.join(found)}.\n"
+    yield (
+        f"With {', '.join(sorted({one.recipe for one in pooled}))} together, whose verifiers are "
+        f"derived alike: {'; '.join(found)}.\n"
+    )
 
 
 def _list_errors(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, int, int]]:

@@ -168,7 +168,8 @@ async def work_alone(plan: Plan, folder: Path, share: int, shares: int) -> None:
 
 
 def read_outcomes(folder: Path) -> list[Outcome]:
-    """What is done by the code as it is; a line that was cut off is as if it had never been. No folder, no outcomes."""
+    """What is done by the code as it is; a line that was cut off is as if it had never been. No
+    folder, no outcomes."""
     lines = [
         line
         for path in sorted(folder.glob("outcomes-*.jsonl"))
@@ -194,7 +195,8 @@ def _read_outcome(line: str) -> Outcome | None:
 def run(
     folder: Path, kinds: Sequence[str] = (), shares: int = 2, recipe: RecipeName = "envscaler"
 ) -> list[Outcome]:
-    """All shares at once, each in a process of its own; outcomes of another call in the same folder are taken over."""
+    """All shares at once, each in a process of its own; outcomes of another call in the same folder
+    are taken over."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "tests.trust.table", str(folder)]
     parts = [
@@ -203,7 +205,8 @@ def run(
     ]
     if failed := [part.returncode for part in parts if part.wait()]:
         raise RuntimeError(
-            f"{len(failed)} of {shares} processes ended with {failed}: call it again, and it goes on where it stopped."
+            f"{len(failed)} of {shares} processes ended with {failed}: call it again, and it goes "
+            "on where it stopped."
         )
     return read_outcomes(folder)
 
@@ -221,7 +224,8 @@ def main(arguments: Sequence[str]) -> None:
     outcomes = read_outcomes(folder) if kinds == ["page"] else run(folder, kinds, recipe=recipe)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     sys.stdout.write(
-        f"{len(outcomes)} candidates; {(used.ru_utime + used.ru_stime) / 60:.1f} minutes of CPU in this call\n"
+        f"{len(outcomes)} candidates; {(used.ru_utime + used.ru_stime) / 60:.1f} minutes of CPU "
+        "in this call\n"
     )
     page = PAGE if recipe == "envscaler" else PAGE.with_stem(f"confusion-{recipe}")
     others = (

@@ -69,7 +69,8 @@ class Line:
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """All whose replies are spoilt. What only a scenario's prompt can get wrong is tried on every recipe."""
+        """All whose replies are spoilt. What only a scenario's prompt can get wrong is tried on
+        every recipe."""
         return tuple(
             dict.fromkeys((*self.plans, self.code, self.tests, self.scenario, "scenario", "checks"))
         )
@@ -276,7 +277,8 @@ async def make_mutant(
 async def pose_at(
     recipe: RecipeName, spot: Spot, prompt: str, kind: str, sandbox: Sandbox
 ) -> ScenarioCase | str | None:
-    """What the gates are shown; text says why it came to no scenario. A kind of `` leaves it right."""
+    """What the gates are shown; text says why it came to no scenario. A kind of `` leaves it
+    right."""
     environment = await _find_environment(recipe, spot.theme, spot.number, sandbox)
     if isinstance(environment, str):
         return None

@@ -195,8 +195,8 @@ async def test_a_table_shows_what_is_corrected_and_does_not_call_it_dropped(
     )
     row, weak = read_row([outcome], "undeclared_read")
     assert (
-        row
-        == "| undeclared_read | 1 | 0 | 0.0% | 0.0% | 0.0% | 100.0% | 5.0% | W8 undeclared_read, corrected 1 |"
+        row == "| undeclared_read | 1 | 0 | 0.0% | 0.0% | 0.0% | 100.0% | 5.0% | W8 "
+        "undeclared_read, corrected 1 |"
     )
     assert "undeclared_read (interface)" not in weak
     row, weak = read_row([outcome.model_copy(update={"corrected": ()})], "undeclared_read")

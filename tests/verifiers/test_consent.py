@@ -14,8 +14,10 @@ QUESTION = "Shall I close line L1 for good?"
 
 def close(after: int = 1, outcome: str = "ok", **arguments: str) -> CompletedCall:
     return CompletedCall(
-        Call(name="close", arguments=arguments or {"line": "L1"}), outcome, after=after
-    )  # pyright: ignore[reportArgumentType]
+        Call(name="close", arguments=arguments or {"line": "L1"}),
+        outcome,  # pyright: ignore[reportArgumentType]
+        after=after,
+    )
 
 
 def end(said: list[str], answers: list[str] | None, *deeds: CompletedCall) -> Ending:

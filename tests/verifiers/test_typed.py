@@ -236,7 +236,8 @@ def test_what_chance_decides_in_a_hard_column_is_any_value_of_its_type() -> None
 def test_keys_drawn_by_chance_are_laid_beside_each_other() -> None:
     tables = derive_tables(
         {
-            "schema.sql": "create table a (id text primary key, of text); create table b (k text primary key, a text references a (id));"
+            "schema.sql": "create table a (id text primary key, of text); create table b (k text primary "
+            "key, a text references a (id));"
         },
         {"a.id": "exempt"},
     )

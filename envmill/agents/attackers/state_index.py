@@ -70,7 +70,8 @@ class StateIndex:
         return home if home and str(value) in self.rows[home] else ""
 
     def find_counted(self, name: str, value: Json) -> str:
-        """The collection of numbered rows that a number under this name is a key of, there or yet to come; empty for an amount."""
+        """The collection of numbered rows that a number under this name is a key of, there or yet
+        to come; empty for an amount."""
         home = (
             self.find_pointed(name)
             if name and isinstance(value, int) and not isinstance(value, bool)
@@ -103,7 +104,8 @@ class StateIndex:
         return [key for rows in self.rows.values() for key in rows]
 
     def labels(self) -> list[str]:
-        """What rows are called: texts with a letter that are no key and no status shared by many."""
+        """What rows are called: texts with a letter that are no key and no status shared by
+        many."""
         named = [
             value
             for name in ("name", "title", "label", "full_name", "number")

@@ -18,7 +18,8 @@ from schemas.environment import Call
 from schemas.scenario import Scenario, UserContract
 
 _BIDS = re.compile(
-    r"\b(?:could|can|would|will) you\b|\bplease\b|\byourself\b|\byou (?:need|have) to\b|\bneed you to\b"
+    r"\b(?:could|can|would|will) you\b|\bplease\b|\byourself\b|\byou (?:need|have) to\b|\bneed "
+    r"you to\b"
 )
 _WONDERS = re.compile(
     r"\b(?:tell|which|what|who|whom|when|where|how|whether|shall i|should i|may i|do you want)\b"
@@ -41,7 +42,8 @@ class SeenReply(Protocol):
 
 
 def needs_user(scenario: Scenario) -> bool:
-    """Whether a user has to be there: somebody else than the agent acts, is asked before a call, or makes one request after the other."""
+    """Whether a user has to be there: somebody else than the agent acts, is asked before a call, or
+    makes one request after the other."""
     return bool(scenario.user.later) or any(
         call.actor != "agent" or call.asks for call in scenario.oracle
     )
@@ -59,7 +61,8 @@ def list_deeds(oracle: Sequence[Call], able: Sequence[Call] = ()) -> dict[str, C
 
 
 def find_deeds(message: str, deeds: Mapping[str, Call]) -> tuple[str, ...]:
-    """What a message bids the user do. Of several by one tool all are meant, unless the sentence counts them."""
+    """What a message bids the user do. Of several by one tool all are meant, unless the sentence
+    counts them."""
     found = dict.fromkeys(
         name for words in _list_biddings(message) for name in deeds if _is_meant(name, words, deeds)
     )
@@ -94,6 +97,11 @@ def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[s
         if lacking
         else ""
     )
+
+
+def turn_down(code: str) -> str:
+    """What the user says where the agent names another record than theirs."""
+    return f"{code.upper()} is not the one I mean."
 
 
 def describe_reading(name: str, parts: Sequence[Json]) -> str:

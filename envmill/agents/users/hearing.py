@@ -32,7 +32,8 @@ _SHORTEST = 3
 
 _SENTENCE = re.compile(r"(?<=[.?!:;])\s+")
 _CLAUSE = re.compile(
-    r"[,;]? (?:and|or) (?=(?:(?:to|for|on|at|in|from|by|until) )?(?:which|what|who|whom|when|where|how)\b)"
+    r"[,;]? (?:and|or) (?=(?:(?:to|for|on|at|in|from|by|until) )?(?:which|what|who|whom|when|"
+    r"where|how)\b)"
 )
 _ASKS = re.compile(
     r"\?|^(?:and |so |then |also )?(?:what|which|who|whom|when|where|how (?:many|much|long)|shall|"
@@ -121,7 +122,8 @@ _KINDS: Mapping[str, frozenset[str]] = {
 }
 """Nouns that ask for the same."""
 _PROMISES = re.compile(
-    r"^(?:let me|i will|i'll|i am going to|i'm going to|one moment|just a moment|please wait|hold on|working on)\b"
+    r"^(?:let me|i will|i'll|i am going to|i'm going to|one moment|just a moment|please wait|hold "
+    r"on|working on)\b"
 )
 
 
@@ -175,7 +177,8 @@ class _Question:
 
 
 def understand(message: str, contract: UserContract) -> ParsedMessage:
-    """Closing courtesies ask nothing. Each question is understood alone: a list may ask for several facts."""
+    """Closing courtesies ask nothing. Each question is understood alone: a list may ask for several
+    facts."""
     worded = {
         name: asked
         for name, asked in contract.wordings.items()
@@ -257,7 +260,8 @@ def _find_exact(question: _Question, contract: UserContract) -> list[str]:
 def _find_likely(
     question: _Question, message: str, contract: UserContract, exact: Sequence[str]
 ) -> list[str]:
-    """Facts it asks for in other words: by the noun it asks for, by most of a stored wording, by the values it offers."""
+    """Facts it asks for in other words: by the noun it asks for, by most of a stored wording, by
+    the values it offers."""
     if question.consents or (
         exact and (not question.noun or any(name in contract.hidden for name in exact))
     ):
@@ -347,7 +351,8 @@ def list_sentences(message: str) -> list[str]:
 
 
 def touches(message: str, name: str) -> bool:
-    """Whether a message has so much as a word of a fact's name, or asks for whatever there is: then telling it is no slip."""
+    """Whether a message has so much as a word of a fact's name, or asks for whatever there is: then
+    telling it is no slip."""
     return bool(set(name_words(name)) & set(split_stems(message))) or bool(
         _ANYTHING.search(normalise(message))
     )

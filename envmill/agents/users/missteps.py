@@ -44,7 +44,8 @@ _STILL_GOING = 3
 def find_misstep(
     knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
 ) -> Misstep:
-    """The first fault of an answer to the dialogue's last line that is proven without reading language; empty where there is none."""
+    """The first fault of an answer to the dialogue's last line that is proven without reading
+    language; empty where there is none."""
     if not answer.end and not answer.text.strip() and not answer.does:
         return "silent"
     if any(name not in knowledge.deeds for name in answer.does):
@@ -66,8 +67,11 @@ def finds_no_end(knowledge: UserKnowledge, dialogue: Sequence[Utterance]) -> boo
 def list_suspicions(
     knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
 ) -> list[Misstep]:
-    """Faults that the words of an answer suggest. A question in other words than these checks know makes an honest answer look wrong."""
-    return [*_list_suspicions(knowledge, dialogue, answer)]
+    """Faults that the words of an answer suggest, and that are not this user's manner. A question
+    in other words than these checks know
+    makes an honest answer look wrong."""
+    meant = frozenset[str](answer.meant)
+    return [one for one in _list_suspicions(knowledge, dialogue, answer) if str(one) not in meant]
 
 
 def _list_suspicions(
@@ -97,7 +101,8 @@ def _list_suspicions(
 def _is_refuted(
     knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
 ) -> bool:
-    """Asked nothing but a stored question for a number, date or code, the user says nothing but another number, date or code."""
+    """Asked nothing but a stored question for a number, date or code, the user says nothing but
+    another number, date or code."""
     contract, asked = knowledge.contract, split_words(dialogue[-1].text)
     names = [
         name
@@ -160,7 +165,8 @@ def _is_against(value: Json, text: str) -> bool:
 def _is_withheld(
     name: str, knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
 ) -> bool:
-    """Asked for something hidden and not told yet, by a question that was stored with it, the user says something else."""
+    """Asked for something hidden and not told yet, by a question that was stored with it, the user
+    says something else."""
     contract = knowledge.contract
     if (
         name not in contract.hidden

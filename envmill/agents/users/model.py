@@ -27,6 +27,7 @@ class ModelUser:
             knowledge.request,
             knowledge.deeds,
         )
+        self._manner = MANNERS[knowledge.manner].told if knowledge.manner else ""
         self._account, self._attempt = models, attempt
 
     async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
@@ -37,7 +38,7 @@ class ModelUser:
         except BadReply:
             return UserAnswer("")
         return UserAnswer(
-            reply.text, "content" if reply.stop else "", tuple(dict.fromkeys(reply.does))
+            reply.text, reply.why if reply.stop else "", tuple(dict.fromkeys(reply.does))
         )
 
     def _inputs(self, dialogue: Sequence[Utterance]) -> UserInput:

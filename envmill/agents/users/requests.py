@@ -38,7 +38,8 @@ class RequestsInTurn:
         return replace(answer, text=self._asked[-1], end="")
 
     def _begin(self) -> Person:
-        # Goals and the end of the whole scenario name later requests: a model that knows them asks too early, and then twice.
+        # Goals and the end of the whole scenario name later requests: a model that knows them asks
+        # too early, and then twice.
         now: dict[str, Json] = {
             "opening": self._asked[-1],
             "later": [],

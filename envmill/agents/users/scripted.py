@@ -22,9 +22,7 @@ _WHAT = "What would you like to know?"
 _ENOUGH = "I cannot tell you more than I have. Let us leave it at that."
 _PATIENCE = 3
 """Answers in a row that tell nothing, before the user has had enough."""
-_TALKATIVE = re.compile(
-    r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b"
-)
+TALKATIVE = re.compile(r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b")
 """Personas that tell all they have when they are asked for whatever there is."""
 
 
@@ -34,10 +32,7 @@ class ScriptedUser:
 
     def __init__(self, knowledge: UserKnowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
-        said = [render_value(value) for value in knowledge.contract.facts.values()]
-        self._known = "\n".join(
-            [knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said]
-        )
+        self._known = render_known(knowledge)
         self.listens = bool(knowledge.deeds)
         self._untold = [name for name in self._contract.hidden if name in self._contract.facts]
         self._nudged = False
@@ -52,7 +47,7 @@ class ScriptedUser:
         if does:
             self._idle = 0
             return UserAnswer(
-                self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does
+                self._word(heard.facts, heard, message) if heard.facts else ACTS, does=does
             )
         if message.strip() and not heard.asks and not heard.promise:
             return self._close(message)
@@ -122,6 +117,19 @@ class ScriptedUser:
             ),
             "",
         )
+
+
+def render_known(knowledge: UserKnowledge) -> str:
+    """All that a user may speak of."""
+    contract = knowledge.contract
+    return "\n".join(
+        [
+            knowledge.request,
+            contract.opening,
+            *contract.goals,
+            *map(render_value, contract.facts.values()),
+        ]
+    )
 
 
 def render_fact(name: str, facts: Mapping[str, Json]) -> str:

@@ -74,7 +74,8 @@ async def find_user_fault(
         return None
     return (
         misstep,
-        f"{reply.fact}: asked {reply.question!r}, answered {reply.answer!r}. {reply.reason}".rstrip(),
+        f"{reply.fact}: asked {reply.question!r}, answered {reply.answer!r}. "
+        f"{reply.reason}".rstrip(),
     )
 
 

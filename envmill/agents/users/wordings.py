@@ -17,7 +17,8 @@ _MADE = (
 
 
 def list_written(contract: UserContract, name: str) -> list[str]:
-    """The author's questions, each once. One that names the value shows nothing: its answer may be a yes."""
+    """The author's questions, each once. One that names the value shows nothing: its answer may be
+    a yes."""
     return [
         *dict.fromkeys(
             one

@@ -55,7 +55,8 @@ class AmountChange:
 def amounts_are_booked_once(
     built: EnvironmentCase, tour: ExplorationRun
 ) -> Iterator[BrokenRelation]:
-    """Where a number moves by twice an amount whatever the amount, and neither words nor program speak of two, it was booked two times."""
+    """Where a number moves by twice an amount whatever the amount, and neither words nor program
+    speak of two, it was booked two times."""
     for (name, column), bookings in group_bookings(tour).items():
         for source in _find_doubled(bookings)[:1]:
             if (
@@ -123,14 +124,19 @@ def totals_are_added_to(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
                 and change.after
                 and abs(change.after) in grown | booked
             ):
-                words = f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, the amount; made again, it leaves that as it is"
+                words = (
+                    f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, the "
+                    "amount; made again, it leaves that as it is"
+                )
                 yield BrokenRelation("total_overwritten", words, _describe(stop, change))
 
 
 def numbers_stay_above_zero(
-    built: EnvironmentCase, tour: ExplorationRun
-) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A number that no known row has below zero goes there, and the caller gave nothing below zero."""
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
+    """A number that no known row has below zero goes there, and the caller gave nothing below
+    zero."""
     below = {
         f"{row.collection}.{name}"
         for state in tour.starts
@@ -209,7 +215,8 @@ def _list_sources(tour: ExplorationRun, stop: ObservedCall, change: Change) -> d
 def _list_held(
     tour: ExplorationRun, stop: ObservedCall, changes: Sequence[Change]
 ) -> Iterator[tuple[str, str, float]]:
-    """Numbers of the rows that were touched, and of those that they or the caller name; of two in one collection, neither."""
+    """Numbers of the rows that were touched, and of those that they or the caller name; of two in
+    one collection, neither."""
     rows = tour.rows(stop.before)
     named = {value for value in stop.call.arguments.values() if isinstance(value, str)} | {
         change.path[1] for change in changes if change.path[1:]

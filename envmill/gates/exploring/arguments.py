@@ -25,14 +25,16 @@ _RANGE = re.compile(
     r"\b(?:from|between) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)", re.IGNORECASE
 )
 _PLAIN_RANGE = re.compile(
-    r"(?:^|[.;:,(])\s*(?:\w+\s+)?(?:from|between) -?\d+(?:\.\d+)? (?:to|and) -?\d+(?:\.\d+)?(?:\s+\w+)?\s*(?:$|[.;)])",
+    r"(?:^|[.;:,(])\s*(?:\w+\s+)?(?:from|between) -?\d+(?:\.\d+)? (?:to|and) "
+    r"-?\d+(?:\.\d+)?(?:\s+\w+)?\s*(?:$|[.;)])",
     re.IGNORECASE,
 )
 """A range that a sentence, or the part after a comma, says alone."""
 _OPTIONS = re.compile(r"\bone of:? (.+?)(?:\.(?:\s|$)|;|$)", re.IGNORECASE)
 _SEARCH = re.compile(r"\b(parts?|contains?|keywords?|fragment|substring)\b", re.IGNORECASE)
 _EXACT = re.compile(
-    r"\b(exact(?:ly)?|full|complete|whole|number|code|ids?|identifier|key|e-?mail|serial|plate|reference)\b",
+    r"\b(exact(?:ly)?|full|complete|whole|number|code|ids?|identifier|key|e-?mail|serial|plate|"
+    r"reference)\b",
     re.IGNORECASE,
 )
 """Words of a parameter that is given whole, though its tool speaks of parts."""

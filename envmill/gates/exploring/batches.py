@@ -28,7 +28,8 @@ def find_program(environment: Environment) -> Program:
 async def play_plans(
     program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox, *, in_place: bool = False
 ) -> list[list[Observation]]:
-    """Observations per plan; each plan begins with a reset. `in_place` is for those who look around, as in `Sandbox.play`."""
+    """Observations per plan; each plan begins with a reset. `in_place` is for those who look
+    around, as in `Sandbox.play`."""
     return [
         seen
         for batch in _cut(plans)
@@ -39,7 +40,8 @@ async def play_plans(
 async def _play(
     program: Program, plans: Sequence[Sequence[Step]], sandbox: Sandbox, again: int, in_place: bool
 ) -> list[list[Observation]]:
-    """In one message. What its time did not reach is played in another one: a call that never ends is not held against those behind it."""
+    """In one message. What its time did not reach is played in another one: a call that never ends
+    is not held against those behind it."""
     seen = iter(
         await sandbox.play(program, [step for plan in plans for step in plan], in_place=in_place)
     )

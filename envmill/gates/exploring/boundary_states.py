@@ -73,7 +73,8 @@ async def find_edge(
     program: Program,
     sandbox: Sandbox,
 ) -> BoundaryCase | None:
-    """None where no move makes both sides the same. Calls that were carried out come first: nothing else stands in their way."""
+    """None where no move makes both sides the same. Calls that were carried out come first: nothing
+    else stands in their way."""
     probe, ours = (
         replace(program, files=comparison.probe),
         [case for case in cases if case.asked.call.name == comparison.tool],

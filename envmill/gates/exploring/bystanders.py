@@ -50,9 +50,11 @@ def others_are_left_alone(built: EnvironmentCase, tour: ExplorationRun) -> Itera
 
 
 def others_are_not_changed_instead(
-    built: EnvironmentCase, tour: ExplorationRun
-) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """The row that is named stays as it is, and every other row of its table comes to hold one value: the condition was turned round."""
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
+    """The row that is named stays as it is, and every other row of its table comes to hold one
+    value: the condition was turned round."""
     for stop in tour.writes():
         called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
         changes = tour.diff(stop)
@@ -76,7 +78,10 @@ def others_are_not_changed_instead(
                 stop.call.arguments.get(column),
                 stop.call.arguments.get(f"new_{column}"),
             )
-            words = f"{stop.call.name} leaves the row of {table} that it names as it is, and sets {column} to {value!r} in all others"
+            words = (
+                f"{stop.call.name} leaves the row of {table} that it names as it is, and sets "
+                f"{column} to {value!r} in all others"
+            )
             yield BrokenRelation(
                 "value_set_elsewhere" if asked else "others_changed_instead",
                 words,
@@ -110,7 +115,8 @@ def _holds(row: Json, column: str, value: Json) -> bool:
 
 
 def _refers(row: Json, named: set[str], column: str) -> bool:
-    """Whether it belongs to what was named, by another column than the one that was set: rows below it may well go with it."""
+    """Whether it belongs to what was named, by another column than the one that was set: rows below
+    it may well go with it."""
     return is_object(row) and any(
         isinstance(value, str) and value in named for name, value in row.items() if name != column
     )

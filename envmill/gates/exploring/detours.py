@@ -47,7 +47,8 @@ def plan_detours(subject: ScenarioCase) -> list[Attempt]:
 def plan_returns(
     subject: ScenarioCase, tried: Sequence[tuple[Attempt, Trial]], right: Trial
 ) -> list[Attempt]:
-    """For each way back that led to the state before its write: the whole path, with the write undone and done again."""
+    """For each way back that led to the state before its write: the whole path, with the write
+    undone and done again."""
     if right.ending is None:
         return []
     returns: dict[int, Attempt] = {}

@@ -27,7 +27,8 @@ def is_same_end(
     tables: Sequence[Table] = (),
     verifier: Verifier | None = None,
 ) -> bool:
-    """Of tables by their policies, told here anew: what verifiers are measured with shares nothing with what derives them."""
+    """Of tables by their policies, told here anew: what verifiers are measured with shares nothing
+    with what derives them."""
     if verifier is not None and (verifier.free or verifier.worded):
         one, other = (_blank_texts(initial, end, verifier) for end in (one, other))
     if one == other:
@@ -40,7 +41,8 @@ def is_same_end(
 def is_exempt(
     tables: Sequence[Table], path: Sequence[str], verifier: Verifier | None = None
 ) -> bool:
-    """Whether a place of the state is a column whose value nobody minds, or whose text the verifier leaves open."""
+    """Whether a place of the state is a column whose value nobody minds, or whose text the verifier
+    leaves open."""
     if (
         verifier is not None
         and len(path) > 2

@@ -18,7 +18,8 @@ _Rows = Mapping[str, Json]
 
 
 def find_unmet(test: Test, reply: Json, state: Json) -> list[str]:
-    """Each value that is expected and was not seen, in the order in which they are written; then what nobody expected."""
+    """Each value that is expected and was not seen, in the order in which they are written; then
+    what nobody expected."""
     found = (
         list(_hold(test.reply, reply, "reply"))
         if test.expect == "success" and test.reply is not None
@@ -81,7 +82,8 @@ def _leave_out_any(row: Json) -> Json:
 
 
 def _find_other_changes(test: Test, state: Json) -> Iterator[str]:
-    """Differences from the initial state that a test does not name, and values that it expects to be others and that are not."""
+    """Differences from the initial state that a test does not name, and values that it expects to
+    be others and that are not."""
     for collection in sorted(
         {*test.initial_state, *test.after, *(state if is_object(state) else ())}
     ):

@@ -248,7 +248,8 @@ class _Guide:
     def _plan_again(
         self, legs: Sequence[SessionPlan], played: Sequence[Sequence[ObservedCall]]
     ) -> Iterator[SessionPlan]:
-        """What changed something behind another change, once more without it: what it came to there says little."""
+        """What changed something behind another change, once more without it: what it came to there
+        says little."""
         made: dict[str, int] = {}
         for leg, stop in (
             (leg, stop) for leg, stops in zip(legs, played, strict=True) for stop in stops
@@ -346,7 +347,8 @@ def _cut(text: str, *, at_end: bool) -> str:
 
 
 def find_shared(one: str, other: str) -> str:
-    """The longest run of letters and digits that both hold, as they spell it; empty where the one is all of it."""
+    """The longest run of letters and digits that both hold, as they spell it; empty where the one
+    is all of it."""
     runs = [
         found for word in re.findall(r"\w+", one) for found in _list_runs(word) if found in other
     ]

@@ -135,7 +135,8 @@ def filters_choose_rows(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
 def _judge(
     one: Filter, answers: Sequence[FilterAnswer], bare: ObservedCall | None
 ) -> BrokenRelation | None:
-    """The plainest fault first; proven only of the field of the same name, by several values, where the filter may be left out."""
+    """The plainest fault first; proven only of the field of the same name, by several values, where
+    the filter may be left out."""
     wide = _read_rows(bare.seen) if bare else None
     sure = one.is_exact_name and one.is_optional and len(answers) >= _FEWEST
     for reason, words, is_seen in (

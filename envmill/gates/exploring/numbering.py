@@ -29,7 +29,10 @@ def numbers_are_new(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[Br
                     and value not in {key, *given}
                     and _is_taken(state, table, name, value)
                 ):
-                    words = f"{stop.call.name} gives a new row of {table} the {name} {value!r}, which another row has"
+                    words = (
+                        f"{stop.call.name} gives a new row of {table} the {name} {value!r}, "
+                        "which another row has"
+                    )
                     yield BrokenRelation(
                         "number_taken",
                         words,

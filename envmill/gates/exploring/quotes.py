@@ -100,7 +100,8 @@ def _list_quotes(
 def list_pointed(
     named: Mapping[str, Json], rows: Mapping[str, Sequence[StateRow]]
 ) -> Iterator[tuple[str, StateRow]]:
-    """Rows by what their values may be told under: `from_member`, and `from` and `member` where no other name has that word there. A stem
+    """Rows by what their values may be told under: `from_member`, and `from` and `member` where no
+    other name has that word there. A stem
     that is the collection's whole name (`credit_entry` of `credit_entries`) has no such parts."""
     stems = {
         name.removesuffix("_id"): value for name, value in named.items() if name.endswith("_id")

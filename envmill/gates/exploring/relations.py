@@ -16,7 +16,8 @@ _ID = re.compile(r"(?:^|_)id$")
 _REFERENCE = re.compile(r"(?=.*\d)[A-Z\d]+(?:[-/. ][A-Z\d]+)*")
 """Letters and digits of a number on paper: `P-205`."""
 _MINDS_CASE = re.compile(
-    r"(?<!not )(?<!n't )\bcase[- ]sensitive|\b(?:case|capitals?|capitali[sz]ation) (?:of letters )?matters?\b",
+    r"(?<!not )(?<!n't )\bcase[- ]sensitive|\b(?:case|capitals?|capitali[sz]ation) (?:of letters "
+    r")?matters?\b",
     re.IGNORECASE,
 )
 """Words of a search that finds what is written in the same case alone."""
@@ -92,8 +93,9 @@ def writes_are_visible(built: EnvironmentCase, tour: ExplorationRun) -> Iterator
 
 
 def order_of_rows_is_nothing(
-    built: EnvironmentCase, tour: ExplorationRun
-) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """Two states that are equal as JSON give equal answers, up to the order of lists."""
     for echo in tour.echoes:
         if echo.way == "turned" and not _may_pick(tour.tools[echo.call.name]) and _differ(echo):
@@ -259,7 +261,8 @@ def _follow(row: Json, way: tuple[str, ...]) -> Json:
 
 
 def _name_rows(rows: Sequence[Json], key: tuple[str, ...]) -> set[str]:
-    """Rows by their key. Without one, by their fields, except nested ones, which the same filter may choose."""
+    """Rows by their key. Without one, by their fields, except nested ones, which the same filter
+    may choose."""
     return {
         canonical_json(_follow(row, key) if key and is_object(row) else _flatten(row))
         for row in rows
@@ -306,7 +309,8 @@ def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
 def _may_differ(
     reason: str, tour: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall
 ) -> bool:
-    """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or its words say that case matters.
+    """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or
+    its words say that case matters.
 
     A reference of which the parameter's own words promise that a part is enough is typed, and
     found, like a name.
@@ -339,7 +343,10 @@ def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[
                 and not _may_pick(tool)
             ):
                 calls = [stop.call.model_dump() for stop in (one, other, part)]
-                words = f"{tool.name} finds two rows by their texts, and by a part of both not all of them"
+                words = (
+                    f"{tool.name} finds two rows by their texts, and by a part of both not all "
+                    "of them"
+                )
                 yield BrokenRelation(
                     "row_left_out",
                     words,
@@ -374,14 +381,16 @@ def states_stand_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator
             }
             yield BrokenRelation(
                 "hidden_link",
-                f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same state alone",
+                f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same "
+                "state alone",
                 seen,
             )
 
 
 def rows_are_not_overwritten(
-    built: EnvironmentCase, tour: ExplorationRun
-) -> Iterator[BrokenRelation]:  # noqa: ARG001
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """A row that is added takes the place of no other, even where rows were removed before."""
     for gap in tour.gaps:
         collection, key = gap.place
@@ -396,7 +405,8 @@ def rows_are_not_overwritten(
             }
             yield BrokenRelation(
                 "row_overwritten",
-                f"{gap.call.name} counts its ids: with another row gone, the next one falls on {collection}.{key}",
+                f"{gap.call.name} counts its ids: with another row gone, the next one falls on "
+                f"{collection}.{key}",
                 seen,
             )
 

@@ -66,7 +66,8 @@ def list_objects(parts: Json) -> Iterator[Mapping[str, Json]]:
 def list_placed(
     parts: Json, tables: Sequence[Table]
 ) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
-    """(table, key, row) of what a reply tells. Texts are ids anywhere, and their table is left empty; a number is one where the row shows
+    """(table, key, row) of what a reply tells. Texts are ids anywhere, and their table is left
+    empty; a number is one where the row shows
     every column of one table and of no other."""
     for value in _walk(parts):
         if not is_object(value):
@@ -101,7 +102,8 @@ def list_scalars(value: Json) -> Iterator[Json]:
 
 
 def turn_rows(state: Json) -> Json:
-    """The same state with the rows of every keyed collection in the other order: as JSON it is equal."""
+    """The same state with the rows of every keyed collection in the other order: as JSON it is
+    equal."""
     return {
         name: dict(reversed(held.items())) if is_object(held) else held
         for name, held in state.items()

@@ -96,7 +96,8 @@ class SearchResult:
         self._caught: set[bytes] = set()
 
     async def search(self, manner: Literal["blind", "informed"], episodes: int) -> SearchTally:
-        """So many episodes; the first third of a blind search for a verifier that pays all or nothing learns nothing: luck alone."""
+        """So many episodes; the first third of a blind search for a verifier that pays all or
+        nothing learns nothing: luck alone."""
         pool = (CallPool.blind if manner == "blind" else CallPool.informed)(
             self.view, self.means.seed
         )
@@ -146,7 +147,8 @@ class SearchResult:
         return [final for _, final in sorted(ends, key=lambda end: -end[0])[:_GROWN_FROM]]
 
     async def replay(self, library: Sequence[Attack]) -> list[PaidSequence]:
-        """Attacks that were paid on a sibling; those that are paid here, with the words of then or with what is answered here."""
+        """Attacks that were paid on a sibling; those that are paid here, with the words of then or
+        with what is answered here."""
         attempts = [
             Attempt("library", tuple(one.calls), words)
             for one in library

@@ -112,7 +112,8 @@ class VisitedState:
     def pair_ends(
         self, alone: Sequence[ObservedCall], states: Mapping[str, Json]
     ) -> Iterator[WritePair]:
-        """Pairs that drew on no chance, whose streams stand elsewhere in the two sessions; from the first that did on, none."""
+        """Pairs that drew on no chance, whose streams stand elsewhere in the two sessions; from the
+        first that did on, none."""
         for one, other in zip(self.ends, alone[len(self.reads) :], strict=False):
             if (
                 one.seen.uses

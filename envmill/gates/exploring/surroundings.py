@@ -133,7 +133,8 @@ class _Seconds:
 def _pick_reads(
     tour: ExplorationRun, state: Json, writes: Sequence[ObservedCall]
 ) -> tuple[Call, ...]:
-    """Queries that succeeded, and such as name a row the writes touched or one it speaks of; without a write, rows at either end."""
+    """Queries that succeeded, and such as name a row the writes touched or one it speaks of;
+    without a write, rows at either end."""
     near = (
         {key for write in writes for key in _find_near(tour, write)}
         if writes

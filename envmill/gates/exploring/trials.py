@@ -142,7 +142,8 @@ class Trials:
     async def play(
         self, attempts: Sequence[Attempt], *, elsewhere: bool = False, in_place: bool = False
     ) -> list[Trial]:
-        """All of them, in as few messages as their length allows; what was played is not played again for other words.
+        """All of them, in as few messages as their length allows; what was played is not played
+        again for other words.
 
         `elsewhere` is a jail with another hash seed: there all is played and judged anew. `in_place`, see `Sandbox.play`, is for attackers.
         """

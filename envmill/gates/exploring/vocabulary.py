@@ -23,9 +23,11 @@ well enough."""
 
 
 def attributes_are_spelt_alike(
-    built: EnvironmentCase, tour: ExplorationRun
-) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    """A write that gives a row an attribute no row has, and leaves alone the one it is nearly named like."""
+    built: EnvironmentCase,  # noqa: ARG001
+    tour: ExplorationRun,
+) -> Iterator[BrokenRelation]:
+    """A write that gives a row an attribute no row has, and leaves alone the one it is nearly named
+    like."""
     known: dict[str, set[str]] = {}
     for state in tour.starts:
         for row in list_rows(state):
@@ -44,7 +46,10 @@ def attributes_are_spelt_alike(
                     "",
                 )
                 if twin and not any(one.path == [collection, key, twin] for one in changes):
-                    words = f"{stop.call.name} gives {key} an attribute {name!r} that no row of {collection} has; {twin!r} stays as it was"
+                    words = (
+                        f"{stop.call.name} gives {key} an attribute {name!r} that no row of "
+                        f"{collection} has; {twin!r} stays as it was"
+                    )
                     yield BrokenRelation(
                         "misspelt_attribute", words, _describe_evidence(stop, change)
                     )

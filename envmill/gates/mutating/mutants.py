@@ -127,7 +127,8 @@ def _is_refusal(node: ast.stmt) -> bool:
 def render(
     environment: Environment, path: str, function: ast.FunctionDef, change: Change
 ) -> Mutant | None:
-    """Only the function's own lines are written anew: a whole file takes a hundred times as long."""
+    """Only the function's own lines are written anew: a whole file takes a hundred times as
+    long."""
     kind, node, instead = change
     try:
         fresh = _Replacer(node, instead).visit(copy.deepcopy(function, {id(node): node}))

@@ -153,7 +153,8 @@ def _misspeak(subject: ScenarioCase) -> Iterator[Attempt]:
 
 
 def _misstate(said: str) -> str:
-    """What a pattern found, with every number another one, and without what is none: only the pattern knows what it is about."""
+    """What a pattern found, with every number another one, and without what is none: only the
+    pattern knows what it is about."""
     return (
         re.sub(r"\d+", lambda found: str(int(found[0]) + 1), said) if re.search(r"\d", said) else ""
     )

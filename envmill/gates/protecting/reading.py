@@ -90,7 +90,8 @@ def _list_texts(path: Path) -> Iterator[tuple[int, str]]:
     paragraph."""
     if path.suffix not in SUFFIXES:
         raise SettingsError(
-            f"{path} is no protected set that can be read: write it as {', '.join(SUFFIXES)}, or move it elsewhere."
+            f"{path} is no protected set that can be read: write it as {', '.join(SUFFIXES)}, or "
+            "move it elsewhere."
         )
     if path.suffix in (".txt", ".md"):
         yield from enumerate(path.read_text(encoding="utf-8").split("\n\n"), start=1)

@@ -141,7 +141,8 @@ def judge(
         return FactCheck(
             fact,
             "outdone",
-            f"{best.value!r}: {best.what} of {best.where}, which {question.render_words(best.words)!r} speaks of",
+            f"{best.value!r}: {best.what} of {best.where}, which "
+            f"{question.render_words(best.words)!r} speaks of",
         )
     kept = next(one for one, worse in zip(given, better, strict=True) if not worse)
     return FactCheck(fact, "read", f"{kept.what} of {kept.where}")
@@ -150,7 +151,8 @@ def judge(
 def find_opposite(
     fact: Fact, sure: Sequence[CandidateAnswer], question: Question
 ) -> CandidateAnswer | None:
-    """The one field that is asked about and says yes where no is told, or no where yes is; a question that denies turns it round."""
+    """The one field that is asked about and says yes where no is told, or no where yes is; a
+    question that denies turns it round."""
     if str(fact.value).casefold() not in _PLAIN_ANSWERS or _DENIES.search(question.text):
         return None
     found = [one for one in sure if one.own and str(one.value).casefold() in _PLAIN_ANSWERS]
@@ -168,7 +170,8 @@ def find_sure(readings: Iterable[CandidateAnswer]) -> list[CandidateAnswer]:
 def find_better(
     given: CandidateAnswer, others: Iterable[CandidateAnswer], question: Question, fact: Fact
 ) -> CandidateAnswer | None:
-    """A reading of another value that accounts for all that this one does, and for a word more of what is asked or of the same field."""
+    """A reading of another value that accounts for all that this one does, and for a word more of
+    what is asked or of the same field."""
     for one in others:
         more = one.words & ~given.words
         if (
@@ -211,7 +214,8 @@ def may_follow(
     stock: StateIndex,
     subject: ScenarioCase,
 ) -> bool:
-    """Whether somebody could know it all the same: from a text, from a rule, or in words of his own."""
+    """Whether somebody could know it all the same: from a text, from a rule, or in words of his
+    own."""
     scenario, year = subject.scenario, int(subject.scenario.clock[:4])
     heard = KnownValues(year)
     for reply in replies:

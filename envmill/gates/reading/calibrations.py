@@ -40,7 +40,8 @@ def read_cases(path: Path) -> list[SuspicionCase]:
         return [SuspicionCase.model_validate_json(line) for line in lines if line.strip()]
     except (OSError, ValidationError) as error:
         raise SettingsError(
-            f"{path} holds no cases: {error}. Write one SuspicionCase a line, as docs/gates/README.md shows."
+            f"{path} holds no cases: {error}. Write one SuspicionCase a line, as "
+            "docs/gates/README.md shows."
         ) from error
 
 
@@ -106,6 +107,7 @@ def _read_line(line: str, place: str) -> JudgeCalibration:
         ) from error
     if _ANY in (read.gate, read.reason) and read.model != "offline":
         raise SettingsError(
-            f"{place} calibrates {read.model} for every code. Only the embedded judge, a test double, may have that."
+            f"{place} calibrates {read.model} for every code. Only the embedded judge, a test "
+            "double, may have that."
         )
     return read

@@ -232,7 +232,8 @@ def _read_together(
 def _read_extremes(
     question: Question, table: ReplyTable, rows: list[ReplyRow], name: str, words: Mask
 ) -> Iterator[CandidateAnswer]:
-    """The most and the least of a field, and, where that is asked for, what else is said of the row that has it."""
+    """The most and the least of a field, and, where that is asked for, what else is said of the row
+    that has it."""
     pairs: list[tuple[float | str, ReplyRow]] = [(_rank(row.fields[name]), row) for row in rows]
     timely = not _is_number(rows[0].fields[name])
     for best, often, of_days in ((max, "highest", "last"), (min, "lowest", "first")):

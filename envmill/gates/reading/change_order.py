@@ -24,18 +24,21 @@ from envmill.language.words import find_words, normalise
 from schemas.base import Json
 
 _TURNS_ROUND = re.compile(
-    r"\b(?:before|first|once|prior|earlier|until|unless|when|as soon as|after (?!that\b|which\b|this\b))"
+    r"\b(?:before|first|once|prior|earlier|until|unless|when|as soon as|after (?!that\b|which\b|"
+    r"this\b))"
 )
 """Words that ask for another order than they stand in."""
 _WAITS = re.compile(
-    r"\b(?:once|when|until(?! \d)|unless|as soon as|after|last|lastly|finally|later|in the end|only then)\b"
+    r"\b(?:once|when|until(?! \d)|unless|as soon as|after|last|lastly|finally|later|in the end|"
+    r"only then)\b"
 )
 """Words by which a sentence asks for something that comes later than what follows it."""
 _GOES_FIRST = re.compile(
     r"\b(?:beforehand|prior to|before (?:that|this|these|those|any|all|you|doing|the))\b"
     r"|\b(?:but|though|however)\b.*\bfirst\b|\S+\s+\S+\s+\S+.*\bfirst\b"
 )
-"""Words by which a sentence asks for something sooner than what it follows. One that begins with `First` only counts."""
+"""Words by which a sentence asks for something sooner than what it follows. One that begins with
+`First` only counts."""
 _NAMED_FIRST = "".join(
     rf"(?<!\b{word} )" for word in ("the", "very", "a", "our", "my", "your", "his", "her", "their")
 )
@@ -210,7 +213,8 @@ def count_joins(text: Question, wishes: Sequence[RequestedChange]) -> int:
 def _mentions_more(
     rival: RequestedChange, one: RequestedChange, shown: set[Sign], told: set[Sign]
 ) -> bool:
-    """All that and more; of two changes of which it says the same, the first is the one that is asked for."""
+    """All that and more; of two changes of which it says the same, the first is the one that is
+    asked for."""
     return shown < told or (
         shown == told and rival.place < one.place and rival.call.name != one.call.name
     )
@@ -219,7 +223,8 @@ def _mentions_more(
 def list_other_amounts(
     asked: RequestAlignment, shown: Sequence[set[Decimal]]
 ) -> Iterator[tuple[RequestedChange, Decimal, Decimal]]:
-    """Changes with an amount that their sentence does not say, and the one it says instead, which nothing in it uses or is called by.
+    """Changes with an amount that their sentence does not say, and the one it says instead, which
+    nothing in it uses or is called by.
 
     What the sentence says in other words or units, or by what was shown before the call, is said.
     """

@@ -22,14 +22,16 @@ _SHORTEST = 3
 def find_exempt_wish(
     tables: Sequence[Table], scenario: Scenario, ending: Ending
 ) -> tuple[str, str] | None:
-    """(reason code, words) when the user says a value, the reference path uses it, and it ends where nobody looks."""
+    """(reason code, words) when the user says a value, the reference path uses it, and it ends
+    where nobody looks."""
     told = KnownValues.of(list_told(scenario), int(scenario.clock[:4]))
     used = [leaf for call in scenario.oracle for leaf in list_leaves(call.arguments)]
     for place, _, column, value in _list_cells(tables, diff_states(ending.initial, ending.final)):
         if column.policy == "exempt" and _has_words(value) and value in used and told.holds(value):
             return (
                 "exempt_wish",
-                f"the request asks for {value!r} in {place}, and the column is exempt: nobody checks it",
+                f"the request asks for {value!r} in {place}, and the column is exempt: nobody "
+                "checks it",
             )
     return None
 
@@ -37,7 +39,8 @@ def find_exempt_wish(
 def list_altered(
     tables: Sequence[Table], right: Ending, other: Ending
 ) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The right end with one written value another one, of each that is not exempt and that chance does not decide."""
+    """The right end with one written value another one, of each that is not exempt and that chance
+    does not decide."""
     known = {table.name: table for table in tables}
     again = {
         (place, canonical_json(value))
@@ -62,7 +65,8 @@ def list_altered(
 
 
 def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
-    """Hard columns whose value chance decides: any value of their type passes, and `exempt` would say so."""
+    """Hard columns whose value chance decides: any value of their type passes, and `exempt` would
+    say so."""
     hard = {
         f"{table.name}.{column.name}"
         for table in tables
@@ -83,7 +87,8 @@ def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
 def _list_cells(
     tables: Sequence[Table], changes: Sequence[Change], *, keys: bool = False
 ) -> Iterator[tuple[str, tuple[str, str, str], Column, Json]]:
-    """Every value that was written, with its column and its place; keys left out unless they are asked for."""
+    """Every value that was written, with its column and its place; keys left out unless they are
+    asked for."""
     known = {
         (table.name, one.name): one
         for table in tables

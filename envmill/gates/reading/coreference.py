@@ -18,7 +18,8 @@ def name_antecedents(sentences: Sequence[str], stock: StateIndex) -> list[str]:
     if not homes:
         return list(sentences)
     pointing = re.compile(
-        rf"\b(?:that|the same) ({'|'.join(map(re.escape, sorted(homes, key=len, reverse=True)))})\b",
+        r"\b(?:that|the same) "
+        rf"({'|'.join(map(re.escape, sorted(homes, key=len, reverse=True)))})\b",
         re.IGNORECASE,
     )
     before, named = "", list[str]()

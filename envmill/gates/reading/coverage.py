@@ -86,7 +86,8 @@ def show_tests(
 async def ask_missing(
     environment: Environment, played: Sequence[Played], models: ModelSession
 ) -> list[MissedRule]:
-    """Calls of tools that exist, under rules that exist, from states that were shown; BadReply where there is no usable reply."""
+    """Calls of tools that exist, under rules that exist, from states that were shown; BadReply
+    where there is no usable reply."""
     states = pick_states([test for test, _ in played])
     if not states or not environment.rules:
         return []

@@ -167,8 +167,14 @@ class _Comparison:
         rows = set(self._list_rows(call.arguments))
         if rows and any(rows <= set(self._list_rows(change.arguments)) for change in rest):
             return []
-        words = f"call {place + 1}, {_render(call.name, call.arguments)}: a reader who saw only the request finds nothing that asks for it"
-        question = f"Is {call.name} with {call.arguments} something that neither the request nor a rule or the policy document asks for?"
+        words = (
+            f"call {place + 1}, {_render(call.name, call.arguments)}: a reader who saw only the "
+            "request finds nothing that asks for it"
+        )
+        question = (
+            f"Is {call.name} with {call.arguments} something that neither the request nor a rule "
+            "or the policy document asks for?"
+        )
         return [
             PathDisagreement(
                 "read_otherwise", words, question, {"call": place + 1, "unread": call.name}
@@ -177,8 +183,14 @@ class _Comparison:
 
     def _describe_extra(self, change: ReadChange) -> PathDisagreement:
         told = _render(change.tool, change.arguments)
-        words = f"a reader who saw only the request understands {change.words!r} as {told}, which the reference path does not do"
-        question = f"Do the words {change.words!r}, with the rules and the policy document, ask for {told}, which the calls do not do?"
+        words = (
+            f"a reader who saw only the request understands {change.words!r} as {told}, which "
+            "the reference path does not do"
+        )
+        question = (
+            f"Do the words {change.words!r}, with the rules and the policy document, ask for "
+            f"{told}, which the calls do not do?"
+        )
         return PathDisagreement(
             "read_otherwise", words, question, {"wanted": change.model_dump(mode="json")}
         )
@@ -187,9 +199,18 @@ class _Comparison:
         """The person is to be asked what is meant, and to the reader it is clear."""
         said = " … ".join(dict.fromkeys(one.words for one in changes))
         told = " and ".join(_render(one.tool, one.arguments) for one in changes)
-        words = f"a reader who saw only the request understands {said!r} as {told}, and would not ask what is meant"
-        question = f"Can the words {said!r} be understood in both of these ways, and would the work then end differently: "
-        question += f"(a) {told} is asked for and can be done at once; (b) the person has to be asked first what is meant?"
+        words = (
+            f"a reader who saw only the request understands {said!r} as {told}, and would not "
+            "ask what is meant"
+        )
+        question = (
+            f"Can the words {said!r} be understood in both of these ways, and would the work "
+            "then end differently: "
+        )
+        question += (
+            f"(a) {told} is asked for and can be done at once; (b) the person has to be asked "
+            "first what is meant?"
+        )
         return PathDisagreement(
             "two_readings",
             words,
@@ -235,7 +256,10 @@ class _Comparison:
         )
 
     def _describe_open(self, pair: _Pair, name: str) -> PathDisagreement:
-        words = f"call {pair.place + 1}, {pair.call.name}: by the words {pair.change.words!r} a reader cannot tell which {name} is meant; the "
+        words = (
+            f"call {pair.place + 1}, {pair.call.name}: by the words {pair.change.words!r} a "
+            f"reader cannot tell which {name} is meant; the "
+        )
         words += f"reference path uses {self._describe(name, pair.call.arguments[name])}"
         question = (
             "Do the request and what the user can tell, with the rows, rules and policy, leave "
@@ -337,7 +361,8 @@ class _Comparison:
         return change.model_copy(update={"arguments": named})
 
     def _find_key(self, name: str, value: Json) -> Json:
-        """The key of the one row of the table that the parameter points to and that bears this name; otherwise the value itself."""
+        """The key of the one row of the table that the parameter points to and that bears this
+        name; otherwise the value itself."""
         if (
             not isinstance(value, str)
             or self._stock.find_home(value, name)
@@ -415,8 +440,14 @@ class _Comparison:
         for fact in unmet:
             if instead := self._find_instead(fact, spare):
                 told = sorted((repr(str(fact.value)), repr(instead[:_LONGEST])))
-                words = f"to be told is {fact.value!r} ({fact.name}); a reader who saw only the request answers {instead!r}"
-                question = f"Asked for {fact.name!r}, is another answer right than the one in the last words? Candidates: {'; '.join(told)}."
+                words = (
+                    f"to be told is {fact.value!r} ({fact.name}); a reader who saw only the "
+                    f"request answers {instead!r}"
+                )
+                question = (
+                    f"Asked for {fact.name!r}, is another answer right than the one in the last "
+                    f"words? Candidates: {'; '.join(told)}."
+                )
                 yield PathDisagreement(
                     "read_otherwise",
                     words,

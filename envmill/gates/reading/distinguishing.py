@@ -67,7 +67,8 @@ def is_only_denied(value: str, text: str) -> bool:
 def _is_turned(text: str, span: tuple[int, int]) -> bool:
     return (
         re.search(
-            r"\b(?:rather than|instead of|other than|except(?: for)?|but not|apart from)(?: the| a| an)?\s+$",
+            r"\b(?:rather than|instead of|other than|except(?: for)?|but not|apart from)(?: the| "
+            r"a| an)?\s+$",
             text[: span[0]],
         )
         is not None

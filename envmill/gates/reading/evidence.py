@@ -27,7 +27,8 @@ _SHORTEST = 2
 def describe(
     subject: EnvironmentCase | ScenarioCase, finding: Finding, replies: Sequence[Observation] = ()
 ) -> SuspicionItem:
-    """The item as a judge reads it. Evidence is shown of environments only: a scenario is judged by its texts and its reference path.
+    """The item as a judge reads it. Evidence is shown of environments only: a scenario is judged by
+    its texts and its reference path.
 
     `replies` are those to the calls of the path, where it was played. The outline of a brief is left out: it says of the tools what the
     tools say themselves.
@@ -79,7 +80,8 @@ def show_tools(environment: Environment) -> list[ToolText]:
 
 
 def _add_replies(calls: Sequence[dict[str, Json]], replies: Sequence[Observation]) -> list[Json]:
-    """Each call with what it answered, shortened. Rows are picked by the calls alone, so they stay the same."""
+    """Each call with what it answered, shortened. Rows are picked by the calls alone, so they stay
+    the same."""
     return [
         call | ({"reply": _describe_reply(reply)} if reply else {})
         for call, reply in zip_longest(calls, replies[: len(calls)])
@@ -132,7 +134,8 @@ def pick_rows(state: dict[str, Json], named: str) -> Json:
         for _, key, row in rows
     ]
     called = [bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", named)) for _, key, _ in rows]
-    # Equals by name: the order in which a state holds them may change when it is stored, and another question would be paid for again.
+    # Equals by name: the order in which a state holds them may change when it is stored, and
+    # another question would be paid for again.
     order = sorted(
         range(len(rows)), key=lambda place: (not called[place], -shared[place], rows[place][:2])
     )[:_MOST_ROWS]

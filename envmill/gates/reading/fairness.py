@@ -50,7 +50,8 @@ def read_fairness_cases(path: Path) -> list[FairnessCase]:
 async def try_fairness(
     cases: Sequence[FairnessCase], models: ModelSession
 ) -> list[FairnessOutcome]:
-    """Each case as S16 would have it. An outage ends it: half of the cases would say something else."""
+    """Each case as S16 would have it. An outage ends it: half of the cases would say something
+    else."""
     return list(await asyncio.gather(*(_try(case, models) for case in cases)))
 
 

@@ -17,7 +17,8 @@ from schemas.base import Json, is_array, is_object
 from schemas.environment import Tool
 
 _EXAMPLES = re.compile(
-    r"(?i)\b(?:such as|for example|for instance|e\.g\.|like|say)\b[^.;)]*|\((?:e\.g\.|such as|for example)[^)]*\)"
+    r"(?i)\b(?:such as|for example|for instance|e\.g\.|like|say)\b[^.;)]*|\((?:e\.g\.|such as|for "
+    r"example)[^)]*\)"
 )
 """What a description names as an example it does not list."""
 _ORDINALS = [
@@ -78,9 +79,6 @@ _UNITS = re.compile(
 _HUNDREDFOLD = re.compile(
     r"(?i)\b(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|francs?|metres?|meters?)\b|\d\s?(?:m|"
     r"eur)\b|[$€£]"
-)
-_HUNDREDFOLD = re.compile(
-    r"(?i)\b(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|francs?|metres?|meters?)\b|\d\s?(?:m|eur)\b|[$€£]"
 )
 """Units of which programs count the hundredths."""
 _STEP = re.compile(

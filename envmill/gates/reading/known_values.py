@@ -21,7 +21,8 @@ _LIST_ITEM = re.compile(r"(?m)^\s*(?:\(?(?:\d+|[a-z])[.)]|[-–—*•·])\s")
 _DASH = re.compile(r"(?<=\S)\s+[-–—]\s+(?=[$€£]?\s?\d)")
 """A dash between words, and no sign of a number."""
 COUNTED = re.compile(
-    r"(?i)\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|matters|items to do)\b"
+    r"(?i)\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|"
+    r"matters|items to do)\b"
 )
 """A count of wishes, which is no amount."""
 _ISO_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")

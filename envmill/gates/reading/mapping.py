@@ -28,9 +28,11 @@ MOST = 3
 _CUT = re.compile(r"\s*(?:…|\.{3}|\[…\]|\[\.{3}\])\s*")
 """Where a reader leaves words of a quote out."""
 _SPELLED_FREELY = re.compile(
-    r"In (?:the last|some) message the agent tells the user (?:'\d{4}-\d\d-\d\d'|-?\d+(?:\.\d+)?)(?![\w'])"
+    r"In (?:the last|some) message the agent tells the user (?:'\d{4}-\d\d-\d\d'|"
+    r"-?\d+(?:\.\d+)?)(?![\w'])"
 )
-"""A demand to tell a date or a number, which any spelling meets: where it is asked for, it asks for nothing beyond."""
+"""A demand to tell a date or a number, which any spelling meets: where it is asked for, it asks for
+nothing beyond."""
 _ORDER: tuple[FairnessCode, ...] = ("unasked", "two_readings", "unchecked", "shows_way")
 
 
@@ -52,7 +54,8 @@ def list_demands(subject: ScenarioCase) -> list[Demand]:
 
 
 def show_map(item: SuspicionItem, date: str, demands: Sequence[Demand]) -> MapperInput:
-    """What the mapper is shown: what the judge is shown of a scenario, without the reference path, and the demands."""
+    """What the mapper is shown: what the judge is shown of a scenario, without the reference path,
+    and the demands."""
     shared = {
         name: getattr(item, name)
         for name in MapperInput.model_fields
@@ -148,7 +151,8 @@ def ask_readings(words: str, one: str, other: str) -> str:
 def _list_unasked(
     reply: MapperReply, texts: SuspicionItem, known: Mapping[str, Demand]
 ) -> Iterator[Unfairness]:
-    """Demands without words first, then those that ask for more than the words do. What the mapper forgot is asked about, too."""
+    """Demands without words first, then those that ask for more than the words do. What the mapper
+    forgot is asked about, too."""
     told = {one.id: one for one in reply.sources}
     rank = {identity: place for place, identity in enumerate(known)}
     for demand in sorted(
@@ -161,7 +165,10 @@ def _list_unasked(
             continue
         words = f"the verifier demands what nobody asks for: {demand.text}"
         if mapped and source:
-            words = f"the verifier demands more than {source.quote!r} asks for ({source.excess}): {demand.text}"
+            words = (
+                f"the verifier demands more than {source.quote!r} asks for ({source.excess}): "
+                f"{demand.text}"
+            )
         yield Unfairness(
             "unasked",
             f"{words} Ask for it in the request, or do not do it and do not tell it.",

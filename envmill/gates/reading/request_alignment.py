@@ -48,7 +48,8 @@ class RequestedChange:
         return {sign for sign in self.signs if is_shown(sign, text)}
 
     def list_telling(self, text: Question) -> set[Sign]:
-        """Those of them that tell it from other changes of the same rows: not what kind of row its tool is for."""
+        """Those of them that tell it from other changes of the same rows: not what kind of row its
+        tool is for."""
         return {
             sign
             for sign in self.list_shown(text)
@@ -146,7 +147,8 @@ def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
 def leave_out_written(
     calls: Sequence[Call], signs: Sequence[dict[Sign, float]]
 ) -> list[dict[Sign, float]]:
-    """Without what a row holds and another change writes: who asks for a description `for the audit` speaks of no row that has it."""
+    """Without what a row holds and another change writes: who asks for a description `for the
+    audit` speaks of no row that has it."""
     given = [
         [leaf for leaf in list_leaves(call.arguments) if isinstance(leaf, str)] for call in calls
     ]

@@ -156,7 +156,8 @@ def asks_judge(wish: str, models: ModelSession) -> bool:
 def find_calibration(
     calibrations: Sequence[JudgeCalibration], gate: str, reason: str, model: str
 ) -> JudgeCalibration | None:
-    """How this judge answered cases of this code under the present prompt; the last one where there are several."""
+    """How this judge answered cases of this code under the present prompt; the last one where there
+    are several."""
     fitting = [
         one
         for one in calibrations

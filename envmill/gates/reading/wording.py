@@ -31,7 +31,8 @@ Hear: TypeAlias = Callable[[Sequence[Finding], ScenarioCase], Awaitable[list[Fin
 async def judge_words(
     draft: Draft, environment: Environment, means: GateContext, hear: Hear
 ) -> tuple[str, str] | None:
-    """(reason code, words) of what proves these words wrong; None if nothing does. Suspicions that no judge confirms refuse nothing."""
+    """(reason code, words) of what proves these words wrong; None if nothing does. Suspicions that
+    no judge confirms refuse nothing."""
     endings = await play_twice(draft, environment, means.sandbox)
     if isinstance(endings, str):
         return "oracle_unstable", endings

@@ -108,7 +108,8 @@ def find_left_out(consumer: Consumer, cargo: ExportSet) -> dict[str, str]:
 
 
 def seal(environment: Environment, scenarios: list[Scenario]) -> dict[str, bytes]:
-    """An environment's bundle folder, without reference paths and whatever else only a reader of the whole folder needs."""
+    """An environment's bundle folder, without reference paths and whatever else only a reader of
+    the whole folder needs."""
     own = [
         _strip(one)
         for one in sorted(scenarios, key=lambda one: one.number)
@@ -181,7 +182,8 @@ def _list_adapter(consumer: Consumer) -> dict[str, bytes]:
 
 @cache
 def _list_sessions() -> dict[str, bytes]:
-    """The sessions, with the code that opens a bundle in place of the file that stands for it here."""
+    """The sessions, with the code that opens a bundle in place of the file that stands for it
+    here."""
     own = {
         f"{_SESSIONS.name}/{path}": content
         for path, content in _read_sources(_SESSIONS).items()

@@ -143,7 +143,8 @@ class ExportSet:
         } | selected
 
     def describe_contamination(self, scenarios: Collection[str] | None = None) -> Json:
-        """What the scenarios (all, when none are named) and their environments were compared with; null where nothing was protected."""
+        """What the scenarios (all, when none are named) and their environments were compared with;
+        null where nothing was protected."""
         homes = {
             one.environment for one in self.scenarios if scenarios is None or one.id in scenarios
         }
@@ -201,7 +202,10 @@ def make_canary(names: Sequence[str]) -> str:
     """A line that no text holds by chance, the same for the same content: whoever trains on a crawl
     can find it and leave it out."""
     guid = uuid.uuid5(uuid.NAMESPACE_URL, f"envmill:{digest(sorted(names))}")
-    return f"EnvMill canary {guid}: made for training agents in its environment. Keep it out of other corpora, and its test split out of all."
+    return (
+        f"EnvMill canary {guid}: made for training agents in its environment. Keep it out of "
+        "other corpora, and its test split out of all."
+    )
 
 
 def render_json(value: Json) -> bytes:

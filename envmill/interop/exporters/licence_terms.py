@@ -61,7 +61,8 @@ class TermsFile:
             table = _TermsTable.model_validate(tomllib.loads(content.decode("utf-8")))
         except FileNotFoundError as error:
             raise SettingsError(
-                f"There is no file {path}. It says which models' rows may be trained on, like:\n{_EXAMPLE}"
+                f"There is no file {path}. It says which models' rows may be trained on, like:\n"
+                f"{_EXAMPLE}"
             ) from error
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SettingsError(f"{path} cannot be read as TOML: {error}") from error
@@ -73,7 +74,8 @@ class TermsFile:
             ) from error
         if idle := [one.id for one in table.terms if not one.models and not one.licences]:
             raise SettingsError(
-                f"{path}: terms {idle[0]!r} name neither models nor licences. Name some, or leave the entry out."
+                f"{path}: terms {idle[0]!r} name neither models nor licences. Name some, or leave "
+                "the entry out."
             )
         return cls(tuple(table.terms), blake2b(content, digest_size=6).hexdigest())
 

@@ -86,14 +86,20 @@ def describe_sources(told: Json) -> str:
         ["| role | source, of seeds the licence | rows | terms |", "|---|---|---|---|", *rows]
     )
     if told["terms"] is None:
-        return f"{table}\n\nNobody said what the terms of these models allow: read them before you train on this."
+        return (
+            f"{table}\n\nNobody said what the terms of these models allow: read them before you "
+            "train on this."
+        )
     left = (
         ", ".join(
             f"{why.replace('_', ' ')} {number}" for why, number in sorted(told["held_back"].items())
         )
         or "nothing"
     )
-    return f"{table}\n\nHeld to a file of terms (hash `{told['terms']}`). What it kept at home: {left}."
+    return (
+        f"{table}\n\nHeld to a file of terms (hash `{told['terms']}`). What it kept at home: "
+        f"{left}."
+    )
 
 
 def _describe_band(selected: Json) -> str:

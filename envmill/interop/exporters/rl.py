@@ -103,6 +103,13 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         lambda one: one.limits,
     ),
     ExportColumn(
+        "manners",
+        "list<string>",
+        "Users that the row may meet, as `person` of the folder's sessions: those of its split; "
+        "empty in the form `single`.",
+        lambda one: list_manners(one.scenario.split) if one.form == "conversation" else [],
+    ),
+    ExportColumn(
         "polarity", "string", "What success means here.", lambda one: one.scenario.polarity
     ),
     ExportColumn("features", "json", "Difficulty features.", lambda one: one.scenario.features),
@@ -225,7 +232,8 @@ def is_posed(environment: Environment, scenario: Scenario) -> bool:
 def pose(
     scenario: Scenario, environment: Environment, limits: Mapping[str, float]
 ) -> Iterator[RlRow]:
-    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked all at once."""
+    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked
+    all at once."""
     if not needs_user(scenario):
         yield RlRow(scenario, environment, "single", limits)
     if scenario.user.hidden or needs_user(scenario):

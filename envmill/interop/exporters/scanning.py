@@ -27,11 +27,13 @@ from schemas.base import Json, is_array, is_object
 Check: TypeAlias = Callable[[re.Match[str]], bool]
 RULES = ROOT / "data/scan.toml"
 _RESERVED = re.compile(
-    r"(?:^|\.)(?:example(?:\.(?:com|org|net|edu))?|test|invalid|localhost|local|internal|lan|home\.arpa)$",
+    r"(?:^|\.)(?:example(?:\.(?:com|org|net|edu))?|test|invalid|localhost|local|internal|lan|"
+    r"home\.arpa)$",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
-    r"example|sample|dummy|change.?me|placeholder|your[-_]|xxxx|\*\*\*|<[^>]+>|\.\.\.|…|redacted|fake|(.)\1{5}",
+    r"example|sample|dummy|change.?me|placeholder|your[-_]|xxxx|\*\*\*|<[^>]+>|\.\.\.|…|redacted|"
+    r"fake|(.)\1{5}",
     re.IGNORECASE,
 )
 _NOBODY = re.compile(r"(?:git|no-?reply|mailer-daemon)@", re.IGNORECASE)

@@ -72,7 +72,8 @@ class Grade:
 def find_unfit(
     tree: Tree, config: TaskFile, bases: tuple[str, ...] = (BASE,), *, served: bool = False
 ) -> tuple[str, str] | None:
-    """Why its machine cannot be had here: a code, and words. `served`: a server of tools may be there, if it runs in the container."""
+    """Why its machine cannot be had here: a code, and words. `served`: a server of tools may be
+    there, if it runs in the container."""
     if config.steps:
         return "several_steps", "it asks for several things, one after the other"
     if config.environment.os != "linux" or config.environment.gpus or config.environment.tpu:
@@ -90,7 +91,8 @@ def find_unfit(
     if config.environment.docker_image or RECIPE not in tree:
         return (
             "image_by_reference",
-            f"its image {config.environment.docker_image!r} is in a registry, and none is asked here",
+            f"its image {config.environment.docker_image!r} is in a registry, and none is asked "
+            "here",
         )
     recipe = read_recipe(tree.text(RECIPE), tree.below(ENVIRONMENT))
     if recipe.faults:
@@ -194,7 +196,8 @@ async def _work(container: Container, tree: Tree, config: TaskFile, solution: bo
 async def _collect(
     container: Container, config: TaskFile, variables: dict[str, str]
 ) -> dict[str, FolderFile]:
-    """What the agent's container hands over. It may hold anything, and nothing: that is the tests' to say."""
+    """What the agent's container hands over. It may hold anything, and nothing: that is the tests'
+    to say."""
     await _run(container, f"mkdir -p {ARTIFACTS}", "/", {}, 60)
     for hook in config.verifier.collect:
         await _run(container, hook.command, "/", variables, hook.timeout_sec)

@@ -54,7 +54,8 @@ def read_recipe(text: str, context: dict[str, FolderFile]) -> ImageRecipe:
     recipe = ImageRecipe(faults=list(find_recipe_faults(text)))
     if ".dockerignore" in context:
         recipe.faults.append(
-            ".dockerignore is not followed here: leave out of the folder what the image must not have."
+            ".dockerignore is not followed here: leave out of the folder what the image must not "
+            "have."
         )
     if not recipe.faults:
         for word, rest in split_lines(text):
@@ -107,7 +108,8 @@ def _copy(recipe: ImageRecipe, rest: str, context: dict[str, FolderFile]) -> Non
         found = dict(_find(source, context, str(home), into))
         if not found or ".." in PurePosixPath(source).parts or ".." in home.parts:
             recipe.faults.append(
-                f"COPY {rest}: {source!r} is no file or folder of the recipe's own. Add it, or name another."
+                f"COPY {rest}: {source!r} is no file or folder of the recipe's own. Add it, or "
+                "name another."
             )
         files |= found
     recipe.steps.append(CopyFiles(files))

@@ -141,7 +141,8 @@ def _list_built(environment: Environment, scenario: Scenario, healthy: Healthy) 
 
 
 def _write_recipe(environment: Environment) -> str:
-    """Of the container in which tests are run: the machine again, as it was broken, and what judges it."""
+    """Of the container in which tests are run: the machine again, as it was broken, and what judges
+    it."""
     recipe = (environment.files[OWN_RECIPE].rstrip("\n") + "\n" + TAIL).replace(
         "\nCOPY ", f"\nCOPY {MACHINE_AGAIN}"
     )
@@ -171,7 +172,8 @@ def _is_shown(path: str) -> bool:
 
 
 def _write_tests(environment: Environment, scenario: Scenario, healthy: Healthy) -> dict[str, str]:
-    """Everything of the environment that no agent sees, the judge, what it asks, and the machine for it."""
+    """Everything of the environment that no agent sees, the judge, what it asks, and the machine
+    for it."""
     hidden = {
         path: text
         for path, text in environment.files.items()

@@ -78,7 +78,8 @@ def check(initial, final):
 
 
 def write_adapter(class_name: str, tools: Sequence[str], *, takes_state: bool) -> str:
-    """`adapter.py` beside the released `program.py`, whose constructor takes the state or nothing."""
+    """`adapter.py` beside the released `program.py`, whose constructor takes the state or
+    nothing."""
     written = _AROUND.replace("$CLASS", class_name).replace(
         "$ARGUMENT", "state" if takes_state else ""
     )

@@ -35,7 +35,10 @@ VERIFY = "verify_task_completion"
 
 State = dict[str, Json]
 
-_LOADER = "class Loader:\n    def __init__(self, db):\n        self._db = db\n\n    def run(self, sql):\n        return self._db.execute(sql)\n"
+_LOADER = (
+    "class Loader:\n    def __init__(self, db):\n        self._db = db\n\n    def run(self, "
+    "sql):\n        return self._db.execute(sql)\n"
+)
 _RUN = Tool(
     name="run",
     description="Carries out one statement.",
@@ -176,7 +179,8 @@ class _Import:
         if self._world.has_code:
             self._remark(
                 "code_rewritten",
-                "its handlers need a web framework and an object mapper; tools are written from the interface",
+                "its handlers need a web framework and an object mapper; tools are written from "
+                "the interface",
             )
         text = self._world.description or self._name.replace("_", " ")
         return Environment(

@@ -128,7 +128,8 @@ def map_endpoint(
     if len(endpoint.required_tables) != 1 or endpoint.required_tables[0] not in known:
         raise Unmapped(
             "many_tables",
-            f"it works on {', '.join(endpoint.required_tables) or 'no table that is named'}, not on one table",
+            f"it works on {', '.join(endpoint.required_tables) or 'no table that is named'}, not "
+            "on one table",
         )
     table = known[endpoint.required_tables[0]]
     plan = _plan(endpoint, table, ddls.get(table.name, ""))
@@ -235,7 +236,8 @@ def _read(text: str, table: Table, is_one: bool) -> str:
     if not is_one and (told := _ORDER.search(text)):
         raise Unmapped(
             "order_promised",
-            f"it promises an order of {table.name} by the word {told[0]!r}, and does not say by which column",
+            f"it promises an order of {table.name} by the word {told[0]!r}, and does not say by "
+            "which column",
         )
     return "get" if is_one else "list"
 
@@ -288,7 +290,8 @@ def _fill(
     ddl: str,
     owner: str,
 ) -> Plan:
-    """A new row: what is sent, whoever is logged in, the time; a column that must be there and is in none of these stands against it."""
+    """A new row: what is sent, whoever is logged in, the time; a column that must be there and is
+    in none of these stands against it."""
     given = {column for column, _ in found.values()}
     fill = {owner: _USER} if owner not in ("", *given) and table.name != _USERS else {}
     stamp = [name for name in columns if name in ("created_at", "updated_at") and name not in given]

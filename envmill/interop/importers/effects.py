@@ -92,7 +92,8 @@ def _is_write(node: ast.AST, kept: set[str], given: set[str]) -> bool:
 
 
 def _is_mutation(node: ast.AST, kept: set[str], whole: set[str], mutates: frozenset[str]) -> bool:
-    """`self.rows.append`, `found.pop`. What is called on a whole object is one of its own methods where the file has one of that name."""
+    """`self.rows.append`, `found.pop`. What is called on a whole object is one of its own methods
+    where the file has one of that name."""
     if (
         not isinstance(node, ast.Call)
         or not isinstance(node.func, ast.Attribute)

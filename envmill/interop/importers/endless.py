@@ -130,7 +130,8 @@ def _read_task(tree: Tree) -> dict[str, str]:
         key for key, value in told.items() if not isinstance(value, str) or not value.strip()
     ]:
         raise SettingsError(
-            f"{TASK} has no {lacking[0]!r}. A folder of Endless Terminals holds a description and a truth, both texts."
+            f"{TASK} has no {lacking[0]!r}. A folder of Endless Terminals holds a description and "
+            "a truth, both texts."
         )
     for path in (INITIAL, FINAL):
         tree.text(path)

@@ -84,7 +84,8 @@ class _Import:
     async def map(
         self, released: ReleasedEnvironment | str, scenarios: Sequence[tuple[str, ReleasedScenario]]
     ) -> None:
-        """The folder joins the harvest; an environment that is refused takes its scenarios along, each with a remark."""
+        """The folder joins the harvest; an environment that is refused takes its scenarios along,
+        each with a remark."""
         reason = await self._map(released, scenarios)
         if reason:
             self._refuse(self._name, *reason)
@@ -274,7 +275,8 @@ class _Import:
     async def _map_state(
         self, task: str, given: State, environment: Environment, known: Set[str]
     ) -> State | None:
-        """As the program gives it back: whole, with what the class declares and the scenario leaves out."""
+        """As the program gives it back: whole, with what the class declares and the scenario leaves
+        out."""
         methods = {tool.name for tool in environment.tools}
         if shadows := sorted(methods & set(given)):
             self._refuse(
@@ -332,7 +334,8 @@ class _Import:
             )
 
     async def _run_checks(self, task: str, checks: Sequence[Check], state: State) -> list[bool]:
-        """What each says of the untouched state; one that says nothing counts as false there, as in the release."""
+        """What each says of the untouched state; one that says nothing counts as false there, as in
+        the release."""
         heard = await self._sandbox.judge(
             CheckSession([check.source for check in checks], state, state, CLOCK)
         )

@@ -89,7 +89,8 @@ def list_homes(root: Path, mark: str = "task.toml") -> dict[str, Path]:
     )
     if not found:
         raise SettingsError(
-            f"{root} holds no {mark}, and no folder in it does. Name a folder that does, or one of such folders."
+            f"{root} holds no {mark}, and no folder in it does. Name a folder that does, or one "
+            "of such folders."
         )
     return {path.name: path for path in found}
 
@@ -213,7 +214,8 @@ def _find_unmapped(config: TaskFile, recipe: ImageRecipe) -> tuple[str, str] | N
     if config.verifier.timeout_sec > LONGEST and config.verifier.timeout_sec != 600.0:
         return (
             "slow_tests",
-            f"its tests may take {config.verifier.timeout_sec:.0f} s, and {LONGEST:.0f} s is the most a check may",
+            f"its tests may take {config.verifier.timeout_sec:.0f} s, and {LONGEST:.0f} s is the "
+            "most a check may",
         )
     if (
         config.environment.network_mode != "no-network"

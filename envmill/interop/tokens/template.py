@@ -53,7 +53,8 @@ class ChatTemplate:
     def render(
         self, messages: Sequence[Json], tools: Sequence[Json], *, prompt: bool
     ) -> RenderedChat:
-        """The text; with `prompt` up to where the policy begins to speak. A refusal where the template refuses the conversation."""
+        """The text; with `prompt` up to where the policy begins to speak. A refusal where the
+        template refuses the conversation."""
         blocks: list[str] = []
         spans: list[tuple[int, int]] = []
         compiled = self._compiled
@@ -155,5 +156,6 @@ def _refuse(message: str) -> NoReturn:
 def _refuse_date(_: str) -> NoReturn:
     """The same rows make the same bytes on every day."""
     raise ValueError(
-        'the template asks for today\'s date: name one with --template-args, for example \'{"date_string": "26 Jul 2024"}\''
+        "the template asks for today's date: name one with --template-args, for example "
+        '\'{"date_string": "26 Jul 2024"}\''
     )

@@ -182,7 +182,8 @@ def read_tokenizer(
     known = {one.content for one in engine.get_added_tokens_decoder().values()}
     if strange := sorted(str(token) for token in special.values() if token not in known):
         raise SettingsError(
-            f"{folder / 'tokenizer.json'} has no added token {strange[0]!r}, which tokenizer_config.json names."
+            f"{folder / 'tokenizer.json'} has no added token {strange[0]!r}, which "
+            "tokenizer_config.json names."
         )
     main, tool = _read_templates(folder, template)
     chat = ChatTemplate(main, special, dict(given or {}))

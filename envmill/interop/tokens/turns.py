@@ -100,7 +100,8 @@ class ChatEncoder:
     def of(
         cls, chat: ChatTokenizer, messages: Sequence[Json], tools: Sequence[Json]
     ) -> "ChatEncoder":
-        """Markers go around control tokens in texts only where there are any: other conversations are encoded in one piece."""
+        """Markers go around control tokens in texts only where there are any: other conversations
+        are encoded in one piece."""
         template = chat.choose_template(tools)
         control, spelled = chat.find_control(template), convert_messages(messages)
         quoted = spells_control([one.message for one in spelled], control) or spells_control(
@@ -112,7 +113,8 @@ class ChatEncoder:
         return cls(chat, template, control, tuple(spelled), tuple(tools), quoted)
 
     def encode_prompt(self, size: int | None = None) -> list[int]:
-        """Ids of the first messages of the row, all when left out, up to where the policy begins to speak."""
+        """Ids of the first messages of the row, all when left out, up to where the policy begins to
+        speak."""
         number = (
             len(self.messages) if size is None else sum(one.place < size for one in self.messages)
         )
@@ -122,7 +124,8 @@ class ChatEncoder:
         ).ids
 
     def encode_parts(self) -> Iterator[EncodedChat]:
-        """The whole conversation; then its beginnings, for turns that the template spells otherwise once more has been said."""
+        """The whole conversation; then its beginnings, for turns that the template spells otherwise
+        once more has been said."""
         turns = [
             self._read_turn(number)
             for number, one in enumerate(self.messages)
@@ -157,7 +160,8 @@ class ChatEncoder:
         if not text.startswith(before):
             raise TokenRefusal(
                 "prefix_broken",
-                f"message {source.place} does not begin with the prompt that the template writes for it",
+                f"message {source.place} does not begin with the prompt that the template writes "
+                "for it",
             )
         return _Turn(number, source, text[: self._find_end(text, len(before))], len(before))
 

@@ -39,7 +39,8 @@ class Complaint:
     """The rule, description or request that is violated, as a sentence."""
 
     def concerns(self, tools: Sequence[str]) -> bool:
-        """Whether it is about one of the tools; without a tool of its own, whether its words name one."""
+        """Whether it is about one of the tools; without a tool of its own, whether its words name
+        one."""
         return (
             self.tool in tools
             if self.tool

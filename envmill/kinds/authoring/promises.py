@@ -135,7 +135,8 @@ def _read_table(state: State, table: str) -> Mapping[str, Json]:
 def _list_others(
     mention: Mention | None, keys: Sequence[str], seen: Sequence[Json]
 ) -> Iterator[Json]:
-    """Values that the column can hold, as far as that is known. A reference names a row that is there."""
+    """Values that the column can hold, as far as that is known. A reference names a row that is
+    there."""
     if mention is not None and mention.values:
         yield from mention.values
     elif keys:

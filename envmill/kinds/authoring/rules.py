@@ -8,11 +8,13 @@ from itertools import combinations
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _BEFORE = re.compile(
-    r"\b(at most|at least|(more|less|fewer|longer|earlier|later|higher|lower) than|up to|within|below|above|from)( \w+)? $",
+    r"\b(at most|at least|(more|less|fewer|longer|earlier|later|higher|lower) than|up to|within|"
+    r"below|above|from)( \w+)? $",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
-    r"(?: \w+)? (?:(?:or|and) (?:more|less|fewer|better|longer|older|younger|higher|lower)\b|at (?:most|least)(?=[.,;]|$))",
+    r"(?: \w+)? (?:(?:or|and) (?:more|less|fewer|better|longer|older|younger|higher|lower)\b|at "
+    r"(?:most|least)(?=[.,;]|$))",
     re.IGNORECASE,
 )
 

@@ -20,13 +20,17 @@ def find_state_faults(given: dict[str, Json], kept: Json) -> list[tuple[str, str
             f"{'/'.join(one.path)}: {one.op} {str(one.before)[:60]!r} → {str(one.after)[:60]!r}"
             for one in differs
         ]
-        words = f"constructed on the initial state, the program holds another one ({len(differs)} places): {_join(places)}"
+        words = (
+            f"constructed on the initial state, the program holds another one ({len(differs)} "
+            f"places): {_join(places)}"
+        )
         faults.append(("state_not_kept", words))
     if odd := list(_list_odd(given)):
         faults.append(
             (
                 "records_unlike",
-                f"records of one collection must have the same attributes, `id` equal to their key: {_join(odd)}",
+                "records of one collection must have the same attributes, `id` equal to their "
+                f"key: {_join(odd)}",
             )
         )
     if lost := list(_list_lost(given)):

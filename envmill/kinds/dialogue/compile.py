@@ -43,7 +43,8 @@ def compile_clauses(dialogue: Dialogue, draft: Draft) -> ClauseDemands:
         made = _compile(clause, bindings)
         if len(made) > MOST:
             raise BuildError(
-                f"Clause {clause.id} speaks of {len(made)} rows, more than {MOST}: let a condition narrow them."
+                f"Clause {clause.id} speaks of {len(made)} rows, more than {MOST}: let a "
+                "condition narrow them."
             )
         (harm if clause.effect == "forbid" else procedure).extend(made)
         facts += _list_facts(clause, bindings, draft)
@@ -176,7 +177,8 @@ def _list_only(bound: Sequence[tuple[PolicyClause, list[_Binding]]]) -> Iterator
 def _list_required(
     bound: Sequence[tuple[PolicyClause, list[_Binding]]], draft: Draft
 ) -> Iterator[Predicate]:
-    """Hand-overs of the reference path must be made. A clause that applies to a row that the path touches must be followed by it."""
+    """Hand-overs of the reference path must be made. A clause that applies to a row that the path
+    touches must be followed by it."""
     touched = {
         str(leaf) for call in draft.oracle for leaf in list_leaves(list(call.arguments.values()))
     }
@@ -187,7 +189,8 @@ def _list_required(
                 yield Predicate(name=_name(clause, binding), op="required", call=pattern)
             elif set(binding.values()) & touched or not binding:
                 raise BuildError(
-                    f"The reference path does not hand over as clause {clause.id} asks: {pattern.name}({pattern.arguments})."
+                    f"The reference path does not hand over as clause {clause.id} asks: "
+                    f"{pattern.name}({pattern.arguments})."
                 )
 
 

@@ -70,8 +70,11 @@ class DialogueKind(JailedKind):
         return stateful.derive_tables(files, policies)
 
     def add_touches(
-        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
-    ) -> list[Tool]:  # noqa: ARG002
+        self,
+        tools: Sequence[Tool],
+        touches: Mapping[str, Touch],  # noqa: ARG002
+        tables: Sequence[Table],  # noqa: ARG002
+    ) -> list[Tool]:
         return list(tools)
 
     async def derive_verifier(

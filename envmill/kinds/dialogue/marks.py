@@ -9,7 +9,8 @@ from schemas.dialogue import Dialogue
 
 
 def find_mark_faults(dialogue: Dialogue, files: Mapping[str, str]) -> list[str]:
-    """Couplings and discoverable tools that only one of both has, and methods that cannot be a coupling."""
+    """Couplings and discoverable tools that only one of both has, and methods that cannot be a
+    coupling."""
     couplings = {
         method.name.removeprefix("_"): method for method in _list_marked(files, "coupling")
     }

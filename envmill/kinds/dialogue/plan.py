@@ -64,7 +64,10 @@ def find_dialogue_faults(dialogue: Dialogue, world: ClauseScope, document: str =
 def _find_side_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
     for name in world.collections:
         if name not in dialogue.sides:
-            yield f"The collection {name} is on no side: say in `sides` whether it is the agent's or the user's."
+            yield (
+                f"The collection {name} is on no side: say in `sides` whether it is the agent's "
+                "or the user's."
+            )
     yield from (
         f"`sides` names {name}, which is no collection."
         for name in dialogue.sides

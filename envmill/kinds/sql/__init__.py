@@ -31,13 +31,15 @@ def derive_tables(files: Mapping[str, str], policies: Policies) -> list[Table]:
     """Tables of the schema with their policies, or BuildError."""
     if SCHEMA not in files:
         raise BuildError(
-            f"An environment of kind sql keeps its state in tables: add {SCHEMA} beside the program."
+            f"An environment of kind sql keeps its state in tables: add {SCHEMA} beside the "
+            "program."
         )
     declared = read_schema(files[SCHEMA])
     known = {f"{one.table.name}.{column.name}" for one in declared for column in one.table.columns}
     if strange := [name for name in policies if name not in known]:
         raise BuildError(
-            f"There is a policy for {strange[0]!r}, which the schema does not make. Known: {', '.join(sorted(known))}."
+            f"There is a policy for {strange[0]!r}, which the schema does not make. Known: "
+            f"{', '.join(sorted(known))}."
         )
     return [_add_policies(one, policies) for one in declared]
 
@@ -57,12 +59,14 @@ def list_policies(tables: Sequence[Table]) -> dict[str, Policy | float]:
 def add_touches(
     tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
 ) -> list[Tool]:
-    """The tools, each with the tables it may read and write; BuildError where one says nothing, or names what is not there."""
+    """The tools, each with the tables it may read and write; BuildError where one says nothing, or
+    names what is not there."""
     known = {table.name for table in tables}
     names = {tool.name for tool in tools}
     if strange := [name for name in touches if name not in names]:
         raise BuildError(
-            f"Tables are named for a tool {strange[0]!r} that there is not. Known: {', '.join(sorted(names))}."
+            f"Tables are named for a tool {strange[0]!r} that there is not. Known: "
+            f"{', '.join(sorted(names))}."
         )
     found = [
         tool.model_copy(update=touches[tool.name].model_dump()) if tool.name in touches else tool
@@ -78,12 +82,14 @@ def check_touches(tool: Tool, known: set[str]) -> None:
     touched = [*tool.reads, *tool.writes]
     if strange := [name for name in touched if name not in known]:
         raise BuildError(
-            f"Tool {tool.name!r} is said to touch {strange[0]!r}; the tables are {', '.join(sorted(known))}.",
+            f"Tool {tool.name!r} is said to touch {strange[0]!r}; the tables are "
+            f"{', '.join(sorted(known))}.",
             tool=tool.name,
         )
     if not touched:
         raise BuildError(
-            f"Nothing says which tables the tool {tool.name!r} touches: add its `reads` and `writes`.",
+            f"Nothing says which tables the tool {tool.name!r} touches: add its `reads` and "
+            "`writes`.",
             tool=tool.name,
         )
     if bool(tool.writes) is not (tool.effect == "change"):
@@ -114,15 +120,18 @@ def _check_policy(table: Table, column: Column) -> None:
     place = f"{table.name}.{column.name}"
     if column.policy == "tolerance" and not column.tolerance > 0:
         raise BuildError(
-            f"{place} has the policy tolerance and none is given: write a number above 0, or make it hard."
+            f"{place} has the policy tolerance and none is given: write a number above 0, or make "
+            "it hard."
         )
     if column.name in table.key and column.policy not in ("hard", "exempt"):
         raise BuildError(
-            f"{place} is part of a key and {column.policy}: a key is hard, or exempt when it is given on the way."
+            f"{place} is part of a key and {column.policy}: a key is hard, or exempt when it is "
+            "given on the way."
         )
     if column.references and column.policy in ("semantic", "tolerance"):
         raise BuildError(
-            f"{place} refers to {column.references} and is {column.policy}: a reference names one row, so make it hard."
+            f"{place} refers to {column.references} and is {column.policy}: a reference names one "
+            "row, so make it hard."
         )
 
 
@@ -144,6 +153,7 @@ def _check_constructor(source: str, class_name: str) -> None:
     if made is None or len(made.args.args) != 2 or made.args.kwonlyargs or made.args.vararg:
         line = made.lineno if made else owner.lineno
         raise BuildError(
-            f"Line {line}: {class_name} is constructed on a database: give it `def __init__(self, db)`.",
+            f"Line {line}: {class_name} is constructed on a database: give it `def "
+            "__init__(self, db)`.",
             line=line,
         )

@@ -66,7 +66,8 @@ def _find_promise_faults(plan: Blueprint) -> Iterator[str]:
 
 
 async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> list[str]:
-    """What happens when a session without tools starts on these rows; a schema that cannot be opened without any is itself at fault."""
+    """What happens when a session without tools starts on these rows; a schema that cannot be
+    opened without any is itself at fault."""
     program, part = (
         Program({**plan.files, "program.py": _NOBODY}, "program:Nobody", []),
         ROWS_FAULT if rows else SCHEMA_FAULT,
@@ -79,7 +80,8 @@ async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> lis
         return [part + begun.message]
     if rows and (numbers := _list_spelled(diff_states(rows, seen.state))):
         return [
-            f"{SCHEMA_FAULT}{', '.join(numbers)} hold numbers and are declared as texts: rows do not come back as they were written."
+            f"{SCHEMA_FAULT}{', '.join(numbers)} hold numbers and are declared as texts: rows do "
+            "not come back as they were written."
         ]
     return [part + words for _, words in find_state_faults(rows, seen.state)] if rows else []
 

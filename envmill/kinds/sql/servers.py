@@ -137,7 +137,10 @@ def find_identity_faults(plan: Blueprint) -> Iterator[str]:
     if not plan.shared:
         return
     if not any(len(homes) > 1 for homes in hold_identities(plan.shared, plan.rows).values()):
-        yield "No shared identity stands in the tables of two servers: let some have rows under the same key in both."
+        yield (
+            "No shared identity stands in the tables of two servers: let some have rows under "
+            "the same key in both."
+        )
     yield from (
         f"{words}: rows of one identity agree." for words in find_unlike(plan.shared, plan.rows)
     )

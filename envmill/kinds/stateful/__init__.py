@@ -29,7 +29,8 @@ def derive_tools(source: str, class_name: str, effects: Mapping[str, Effect]) ->
     for name in effects:
         if name not in methods:
             raise BuildError(
-                f"Class {class_name} lacks the planned tool {name!r}: add a public method of that name.",
+                f"Class {class_name} lacks the planned tool {name!r}: add a public method of "
+                "that name.",
                 tool=name,
             )
     try:
@@ -42,7 +43,8 @@ def derive_tables(files: Mapping[str, str], policies: Mapping[str, Policy | floa
     """None: state is JSON."""
     if policies:
         raise BuildError(
-            "Columns have policies where state is tables: make the kind sql, or take `policies` out."
+            "Columns have policies where state is tables: make the kind sql, or take `policies` "
+            "out."
         )
     return []
 
@@ -50,7 +52,8 @@ def derive_tables(files: Mapping[str, str], policies: Mapping[str, Policy | floa
 def _parse(source: str) -> ast.Module:
     if len(source) > MAX_SOURCE:
         raise BuildError(
-            f"The program has {len(source)} characters, more than the {MAX_SOURCE} allowed: make it shorter."
+            f"The program has {len(source)} characters, more than the {MAX_SOURCE} allowed: make "
+            "it shorter."
         )
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -61,7 +64,8 @@ def _parse(source: str) -> ast.Module:
         ) from None
     except (RecursionError, MemoryError, ValueError) as error:
         raise BuildError(
-            f"The program cannot be parsed ({type(error).__name__}: {error}): write it more plainly."
+            f"The program cannot be parsed ({type(error).__name__}: {error}): write it more "
+            "plainly."
         ) from None
 
 
@@ -71,7 +75,8 @@ def _find_class(module: ast.Module, class_name: str) -> ast.ClassDef:
     ]
     if len(found) != 1:
         raise BuildError(
-            f"The module must define one class {class_name!r} at its top level; it defines {len(found)}."
+            f"The module must define one class {class_name!r} at its top level; it defines "
+            f"{len(found)}."
         )
     return found[0]
 
@@ -89,7 +94,8 @@ def _public_methods(owner: ast.ClassDef) -> dict[str, ast.FunctionDef]:
         if not all(marks) or len(marks) > 1:
             raise _fault(
                 node,
-                "is decorated; tools bear no decorator but @actors(...) and @discoverable, helpers begin with an underscore",
+                "is decorated; tools bear no decorator but @actors(...) and @discoverable, "
+                "helpers begin with an underscore",
             )
         if node.name in methods:
             raise _fault(node, "is defined twice")
@@ -109,7 +115,8 @@ def _check_course(owner: ast.ClassDef) -> None:
         if len(course) != 2:
             raise _fault(
                 method,
-                "stands alone; a program that changes with time has both `_next_due` and `_fall_due`",
+                "stands alone; a program that changes with time has both `_next_due` and "
+                "`_fall_due`",
             )
         if len(method.args.args) != 1 or method.args.kwonlyargs:
             raise _fault(method, "takes parameters; the runtime calls it with none")
@@ -224,7 +231,8 @@ def _property(
     if not described.get(name):
         raise _fault(
             tool,
-            f"does not describe its parameter {name!r}: add `{name}: …` to the docstring's `Args:` section",
+            f"does not describe its parameter {name!r}: add `{name}: …` to the docstring's "
+            "`Args:` section",
             parameter,
         )
     try:
@@ -248,7 +256,8 @@ def _add_default(
     if isinstance(value, list | dict | set):
         raise _fault(
             tool,
-            f"has parameter {parameter.arg!r} with a default that calls would share; use None and make it inside",
+            f"has parameter {parameter.arg!r} with a default that calls would share; use None "
+            "and make it inside",
             parameter,
         )
     if fault := find_fault(schema, value, f"the default of parameter {parameter.arg!r}"):

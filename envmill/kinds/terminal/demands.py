@@ -17,7 +17,8 @@ def render_demands(healthy: Healthy, state: MachineState) -> Iterator[str]:
     if not state.exam:
         ill = [probe for probe, said in state.health.items() if said == "ill"]
         yield from (
-            f"This is no longer so, and is not so after a restart: {healthy.system.complaints[probe]}."
+            "This is no longer so, and is not so after a restart: "
+            f"{healthy.system.complaints[probe]}."
             for probe in ill
         )
         return

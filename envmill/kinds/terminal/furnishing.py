@@ -81,7 +81,8 @@ class _Version:
 async def furnish(
     blueprint: Blueprint, author: PartAuthor, sandbox: Sandbox, models: ModelSession
 ) -> BuildResult:
-    """The system, unless it is the factory's own, then operators for it. Versions that were sent back are rows of `builds`."""
+    """The system, unless it is the factory's own, then operators for it. Versions that were sent
+    back are rows of `builds`."""
 
     async def write_system(_: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
         reply = SystemReply.model_validate_json(
@@ -147,7 +148,10 @@ def find_system_faults(reply: SystemReply, healthy: Healthy) -> Iterator[str]:
             or str(parts) != path
             or path == SERVICES
         ):
-            yield f"{path!r} is no place for a file of a system: use absolute paths below {', '.join(_ROOTS)}."
+            yield (
+                f"{path!r} is no place for a file of a system: use absolute paths below "
+                f"{', '.join(_ROOTS)}."
+            )
     for place in reply.volatile:
         if any(each in reply.files for each in (place, place.rstrip("/"))) and place.startswith(
             "/etc/"
@@ -250,7 +254,8 @@ async def try_system(healthy: Healthy, sandbox: Sandbox) -> tuple[str, str]:
     if changed:
         return (
             "check_disturbs",
-            f"The check, or the system as it runs, changes {', '.join(changed[:5])}: name it as volatile, or leave it.",
+            f"The check, or the system as it runs, changes {', '.join(changed[:5])}: name it as "
+            "volatile, or leave it.",
         )
     return "", ""
 
@@ -289,7 +294,8 @@ def read_operator(proposed: ProposedFault, number: int) -> Fault:
 
 
 async def try_operator(fault: Fault, healthy: Healthy, sandbox: Sandbox) -> tuple[str, str]:
-    """Reason and words of what does not hold: what is said of it first, then the proof of the factory's own operators."""
+    """Reason and words of what does not hold: what is said of it first, then the proof of the
+    factory's own operators."""
     if bad := [
         place
         for place in fault.places

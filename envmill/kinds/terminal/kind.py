@@ -109,8 +109,11 @@ class TerminalKind:
         return terminal.derive_tables(files, policies)
 
     def add_touches(
-        self, tools: Sequence[Tool], touches: Mapping[str, Touch], tables: Sequence[Table]
-    ) -> list[Tool]:  # noqa: ARG002
+        self,
+        tools: Sequence[Tool],
+        touches: Mapping[str, Touch],  # noqa: ARG002
+        tables: Sequence[Table],  # noqa: ARG002
+    ) -> list[Tool]:
         return list(tools)
 
     def list_policies(self, tables: Sequence[Table]) -> dict[str, Policy | float] | None:  # noqa: ARG002
@@ -126,7 +129,8 @@ class TerminalKind:
     async def compose_scenario(
         self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox
     ) -> Composition | None:
-        """What does not hold is not repaired, another composition is drawn. An errand was tried before."""
+        """What does not hold is not repaired, another composition is drawn. An errand was tried
+        before."""
         if ERRAND in environment.files:
             return Composition(pose_errand(environment))
         return await perturb(environment, number, seed, turn, sandbox)

@@ -108,7 +108,8 @@ def assemble_machine(blueprint: Blueprint) -> Environment:
 async def perturb(
     environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox
 ) -> Composition:
-    """The n-th scenario of a machine: more faults with its number, other ones with another seed or turn."""
+    """The n-th scenario of a machine: more faults with its number, other ones with another seed or
+    turn."""
     healthy = read_machine(environment.files)
     dice = random.Random(f"{environment.id}/{number}/{seed}/{turn}")
     try:

@@ -31,7 +31,7 @@ from envmill.lake.views.yields import YIELD
 __all__ = ["VIEWS", "View", "open_views"]
 
 _ALL = (
-    *(RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, CONVERSATIONS, COST_PER_KEPT),
+    *(RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, CONVERSATIONS, USER_FAULTS, COST_PER_KEPT),
     *(
         SPENDING,
         VERSIONS,
@@ -53,7 +53,8 @@ VIEWS: dict[str, View] = {view.name: view for view in _ALL}
 def open_views(
     lake: Lake, runs: Sequence[str] | None = None, memory: str = "", question: str = ""
 ) -> DuckDBPyConnection:
-    """Every table and view of these runs (of all, when none is named) in a database that reads their files and nothing else.
+    """Every table and view of these runs (of all, when none is named) in a database that reads
+    their files and nothing else.
 
     `memory` bounds what a question may hold, for example `1GB`. With `question` only what that one names is there, in a third of the time.
     """

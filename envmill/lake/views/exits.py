@@ -67,10 +67,6 @@ EXITS = View(
             "select run, stage, subject, attempts, outcome from exits where attempts > 1",
         ),
         (
-            "Which candidates took more than one attempt?",
-            "select run, stage, subject, attempts, outcome from exits where attempts > 1",
-        ),
-        (
             "What did each domain cost so far?",
             "select theme, count(*) as exits, sum(tokens) as tokens from exits group by theme "
             "order by theme",

@@ -46,14 +46,6 @@ FAILURES = View(
             "How does one of each look?",
             "select reason, example_subject, example from failures order by reason",
         ),
-        (
-            "What would a Retry work on?",
-            "select run, lap, stage, reason, subjects from failures where outcome = 'error'",
-        ),
-        (
-            "How does one of each look?",
-            "select reason, example_subject, example from failures order by reason",
-        ),
     ),
     order=f"{LINE_ORDER}, subjects desc, reason, gate",
 )

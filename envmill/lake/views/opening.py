@@ -80,7 +80,8 @@ def _prepare(
     }
     fresh = [snapshot for snapshot in snapshots if snapshot.run not in rolled]
     connection.execute(
-        "set python_enable_replacements = false; set temp_directory = ''; set enable_progress_bar = false"
+        "set python_enable_replacements = false; set temp_directory = ''; set enable_progress_bar "
+        "= false"
     )
     connection.execute(
         "set parquet_metadata_cache = true; create schema live"
@@ -159,7 +160,8 @@ def _find_sources(
 def find_past(
     connection: DuckDBPyConnection, lake: Lake, record: type[Record], names: Sequence[str]
 ) -> list[str]:
-    """Files of older versions. Footers are read only where a table ever had one: of 400 files they take as long as an answer."""
+    """Files of older versions. Footers are read only where a table ever had one: of 400 files they
+    take as long as an answer."""
     if not names or not any(table == record.table for table, _ in PAST):
         return []
     located = {lake.store.locate(name): name for name in names}

@@ -37,7 +37,8 @@ RUNS = View(
         ),
         (
             "How large were they asked to be?",
-            "select run, config ->> 'environments' as environments, config ->> 'seed' as seed from runs",
+            "select run, config ->> 'environments' as environments, config ->> 'seed' as seed "
+            "from runs",
         ),
     ),
     order="started, run",

@@ -104,8 +104,14 @@ def _write_table(record: type[Record]) -> str:
     source = (
         f"query(if(getvariable('{variable}') is null, {quote(select_none(record))}, {quote(read)}))"
     )
-    listed = f"set variable {variable} = (select list(file order by file) from envmill_files where tab = '{table}');"
-    return f'{listed}\ncreate or replace view "{table}" as {select_rows(record, [source], "quarantine")};'
+    listed = (
+        f"set variable {variable} = (select list(file order by file) from envmill_files where "
+        f"tab = '{table}');"
+    )
+    return (
+        f'{listed}\ncreate or replace view "{table}" as '
+        f"{select_rows(record, [source], 'quarantine')};"
+    )
 
 
 def _write_views(views: Mapping[str, View]) -> Iterator[str]:

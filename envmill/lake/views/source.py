@@ -60,7 +60,8 @@ def select_rows(record: type[Record], sources: Sequence[str], aside: str = "") -
         rows = f"select * from ({rows}) {_NEWEST}"
     if not aside or record.table in _WHOLE:
         return rows
-    return f"""select * from ({rows}) anti join (select run, "row" as id from {aside} where table_name = '{record.table}') using (run, id)"""
+    quarantined = f"""select run, "row" as id from {aside} where table_name = '{record.table}'"""
+    return f"select * from ({rows}) anti join ({quarantined}) using (run, id)"
 
 
 def read_files(files: Iterable[str]) -> str:

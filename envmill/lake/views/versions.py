@@ -45,10 +45,6 @@ VERSIONS = View(
             "Where did the author send the same again?",
             "select run, recipe, repair, unchanged from versions where unchanged > 0",
         ),
-        (
-            "Where did the author send the same again?",
-            "select run, recipe, repair, unchanged from versions where unchanged > 0",
-        ),
     ),
     order="run, lap, stage, recipe, repair, outcome, fault",
 )

@@ -48,7 +48,8 @@ class Anthropic:
                 continue
             if batch.get("processing_status") != "ended":
                 raise Pending(
-                    f"{self.name} {id} may be slip {slip.name}, which a kill cut off; its results will tell.",
+                    f"{self.name} {id} may be slip {slip.name}, which a kill cut off; its "
+                    "results will tell.",
                     slip=slip.name,
                 )
             if slip.items.keys() & {name for name, _ in await self._download(id)}:

@@ -37,7 +37,8 @@ class Lines:
         return slip.name if self._in(slip.name).exists() else None
 
     async def poll(self, id: str) -> BatchStatus:
-        """Over when every request has its line, or when it was called off. Half a line at the end is still being written."""
+        """Over when every request has its line, or when it was called off. Half a line at the end
+        is still being written."""
         asked, fates = (
             self._read_names(id),
             [outcome.fate for outcome in self._read_outcomes(id).values()],
@@ -82,7 +83,8 @@ class Lines:
             if self._stopped(id).exists():
                 return set()
             raise BadRequest(
-                f"{self._in(id)} is gone. Restore it, or call its batch off: `envmill batches RUN --cancel {id}`."
+                f"{self._in(id)} is gone. Restore it, or call its batch off: `envmill batches RUN "
+                f"--cancel {id}`."
             ) from error
 
     def _read_outcomes(self, id: str) -> dict[str, Outcome]:

@@ -62,7 +62,8 @@ class Slips:
         self._put(name, "sent", {"id": id})
 
     def close(self, name: str, outcomes: Mapping[str, Outcome]) -> None:
-        """Write down what was not done; what was done is read from the carrier again, until it is journalled."""
+        """Write down what was not done; what was done is read from the carrier again, until it is
+        journalled."""
         undone = {
             item: [outcome.fate, outcome.said, outcome.param]
             for item, outcome in outcomes.items()

@@ -54,7 +54,8 @@ def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
         if is_exact(value) and not is_told(value, reply.request):
             yield (
                 "user_contradicts",
-                f"the request does not say {name!r} as {value!r}, which the person would answer when asked",
+                f"the request does not say {name!r} as {value!r}, which the person would answer "
+                "when asked",
             )
         elif other := _find_other(name, value, reply):
             words = (
@@ -65,7 +66,8 @@ def find_contract_faults(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
         if is_told(value, reply.opening):
             yield (
                 "opening_tells",
-                f"the opening already says {name!r} ({value!r}), which `hidden` says is told only when asked",
+                f"the opening already says {name!r} ({value!r}), which `hidden` says is told "
+                "only when asked",
             )
 
 

@@ -46,7 +46,8 @@ class Shortcut:
 def find_shortcuts(
     chain: Chain, filling: Filling, enacted: Enacted, words: str, keys: Mapping[str, str]
 ) -> list[Shortcut]:
-    """Every node that can be deleted; none in a graph where each is needed. `words`: all that the user says; `keys`: those of tables."""
+    """Every node that can be deleted; none in a graph where each is needed. `words`: all that the
+    user says; `keys`: those of tables."""
     return list(PlayedGraph(chain, filling, enacted, words, keys).find())
 
 
@@ -187,7 +188,8 @@ class PlayedGraph:
         deleted: Node,
         asked: Sequence[Json],
     ) -> str:
-        """Where a value stands that was taken from the deleted node; empty where no agent finds it."""
+        """Where a value stands that was taken from the deleted node; empty where no agent finds
+        it."""
         if _is_bare(value):
             return ""
         is_key = isinstance(value, str) and value in self._keys
@@ -232,7 +234,8 @@ class PlayedGraph:
         return next(beside) == leaf
 
     def _is_picked_out(self, leaf: _Leaf, leaves: Sequence[_Leaf]) -> bool:
-        """Whether it is the only record there, or its row holds a text of the request that no other row holds."""
+        """Whether it is the only record there, or its row holds a text of the request that no other
+        row holds."""
         if (
             not leaf.rows
             or len({canonical_json(one.value) for one in leaves if one.path == leaf.path}) == 1

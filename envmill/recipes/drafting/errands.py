@@ -109,7 +109,10 @@ async def take_requirements(block: ErrandBlock, _: ModelSession) -> BlockPlan:
         for number in numbers
         if number in known
     }
-    words = f"the environment has {len(known)} requirements, and each of them is the errand of another scenario"
+    words = (
+        f"the environment has {len(known)} requirements, and each of them is the errand of "
+        "another scenario"
+    )
     return BlockPlan(
         lines,
         {number: Complaint(SOURCE, NO_LINE, words) for number in numbers if number not in known},
@@ -120,7 +123,8 @@ async def take_requirements(block: ErrandBlock, _: ModelSession) -> BlockPlan:
 async def plan_block(
     prompt: Prompt, sample: SampleChain | None, block: ErrandBlock, models: ModelSession
 ) -> BlockPlan:
-    """Asked for in one call; what is wrong with single lines is told, and only these are asked for again."""
+    """Asked for in one call; what is wrong with single lines is told, and only these are asked for
+    again."""
     if sample is not None:
         # What is offered and binds comes before what a recipe suggests.
         found = [
@@ -144,7 +148,8 @@ async def ask_for_lines(
     ask: Callable[[str], Awaitable[Sequence[ErrandLine]]],
     find_fault: FindLineFault,
 ) -> BlockPlan:
-    """`ask` is given a complaint, empty at first. Lines that stand are kept word for word; the others are drawn again."""
+    """`ask` is given a complaint, empty at first. Lines that stand are kept word for word; the
+    others are drawn again."""
     kept, complaint, refused = dict[int, ErrandLine](), "", dict[int, Complaint]()
     for _ in range(1 + REDRAWS):
         try:
@@ -304,7 +309,8 @@ def _is_same(line: ErrandLine, other: ErrandLine) -> bool:
 def find_left(
     line: ErrandLine, reply: ScenarioReply, effects: Mapping[str, str]
 ) -> Complaint | None:
-    """What a scenario left out of its line. Every call of its path was carried out, so the path shows it. An author who says in `left` why
+    """What a scenario left out of its line. Every call of its path was carried out, so the path
+    shows it. An author who says in `left` why
     the errand is impossible is believed, and counted.
 
     Under `achieve` the path makes the changes of the line and no others, by whatever lookups.

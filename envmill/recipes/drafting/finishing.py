@@ -80,7 +80,10 @@ async def _measure(prepared: Prepared, verifier: Verifier, sandbox: Sandbox) -> 
         if (name == "oracle") is not (verdict.outcome == "pass") or (
             name != "oracle" and verdict.reward != 0.0
         ):
-            detail = f"{name} ends in {verdict.outcome} with reward {verdict.reward}: {verdict.reason or 'nothing failed'}"
+            detail = (
+                f"{name} ends in {verdict.outcome} with reward {verdict.reward}: "
+                f"{verdict.reason or 'nothing failed'}"
+            )
             raise BuildError(
                 detail, reason=f"{name}_misjudged", verdict=verdict.model_dump(mode="json")
             )

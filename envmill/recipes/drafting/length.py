@@ -19,5 +19,8 @@ def find_length_fault(brief: Brief, draft: Draft) -> Complaint | None:
         if made < least
         else ("path_long", "leave out some of its errands")
     )
-    words = f"the reference path makes {made} calls, and the brief asks for {brief.calls} (at least {least}, at most {most}): {mend}"
+    words = (
+        f"the reference path makes {made} calls, and the brief asks for {brief.calls} (at least "
+        f"{least}, at most {most}): {mend}"
+    )
     return Complaint("oracle", code, words)

@@ -52,7 +52,8 @@ def share_calls(reply: ScenarioReply, steps: Sequence[str]) -> list[RequestPart]
         ends = max(made, default=-1) + 1
         if ends <= begins:
             raise BuildError(
-                f"No call is made between the request that ends with {written.until} and the one before.",
+                f"No call is made between the request that ends with {written.until} and the one "
+                "before.",
                 reason="no_call",
             )
         parts.append(RequestPart(request=written.request, calls=ends - begins, say=written.say))
@@ -122,7 +123,8 @@ def _list_ahead(
 
 
 def _place_nodes(chain: Chain) -> dict[str, int]:
-    """Node → its place in the chain; of one inside a loop or a branch, the place of the outermost."""
+    """Node → its place in the chain; of one inside a loop or a branch, the place of the
+    outermost."""
     return {
         one.node.id: place for place, node in enumerate(chain.nodes) for one in walk_nodes([node])
     }

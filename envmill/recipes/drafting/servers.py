@@ -62,7 +62,8 @@ def list_used(chain: Chain, environment: Environment) -> list[str]:
 def list_server_complaints(
     reply: ScenarioReply, enacted: Enacted | None, environment: Environment
 ) -> tuple[Complaint, ...]:
-    """Of a scenario that something is achieved in, over an environment of several servers; none of any other."""
+    """Of a scenario that something is achieved in, over an environment of several servers; none of
+    any other."""
     if (
         not isinstance(reply, TopologyReply)
         or not environment.shared
@@ -98,7 +99,8 @@ def _list_identity_faults(
                 table = tables.get(claim.identity, {}).get(server, "any table")
                 yield _complain(
                     "identity_missing",
-                    f"{claim.identity} {claim.key!r} is claimed by {server}, and {table} has no such row",
+                    f"{claim.identity} {claim.key!r} is claimed by {server}, and {table} has no "
+                    "such row",
                     _CLAIMED,
                 )
     for words in find_unlike(environment.shared, reply.initial_state):

@@ -70,7 +70,8 @@ def _sample(table: dict[str, Json]) -> dict[str, Json]:
 
 
 def _is_fixed(name: str, table: dict[str, Json]) -> bool:
-    """Whether a column's values repeat, as those of a status do: at most half as many values as rows, and few."""
+    """Whether a column's values repeat, as those of a status do: at most half as many values as
+    rows, and few."""
     values = [
         row[name] for row in table.values() if is_object(row) and isinstance(row.get(name), str)
     ]

@@ -77,7 +77,8 @@ def list_bad_references(
 def _list_broken(
     reply: ScenarioReply, seen: Sequence[Observation], results: bool
 ) -> Iterator[Complaint]:
-    """Calls that did not go through; those after a refused one may only be refused for its sake, and are told all the same."""
+    """Calls that did not go through; those after a refused one may only be refused for its sake,
+    and are told all the same."""
     for number, (call, step) in enumerate(zip(reply.oracle, seen, strict=False), 1):
         if step.outcome != "ok":
             yield Complaint(
@@ -143,7 +144,8 @@ def _list_words(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
         if any(is_meant(pattern, CompletedCall(call, "ok"), {}) for pattern in reply.avoid):
             yield (
                 "oracle_harms",
-                f"call {number} of the oracle is one that `avoid` lists: {call.name} {call.arguments}",
+                f"call {number} of the oracle is one that `avoid` lists: {call.name} "
+                f"{call.arguments}",
             )
     for fact in reply.tell:
         try:
@@ -154,14 +156,16 @@ def _list_words(reply: ScenarioReply) -> Iterator[tuple[str, str]]:
         if (shortfall := find_shortfall(fact, [reply.say])) is not None:
             yield (
                 "oracle_silent",
-                f"the last words do not communicate {fact.name!r} ({fact.kind} {fact.value!r}): {shortfall}",
+                f"the last words do not communicate {fact.name!r} ({fact.kind} {fact.value!r}): "
+                f"{shortfall}",
             )
 
 
 def _list_idle(
     reply: ScenarioReply, kept: Observation, seen: Sequence[Observation]
 ) -> Iterator[tuple[str, str]]:
-    """What a path that went through achieved. Where the user acts as well, something must be left to the agent: an agent that asks the
+    """What a path that went through achieved. Where the user acts as well, something must be left
+    to the agent: an agent that asks the
     user for everything needs to understand nothing."""
     made = diff_states(reply.initial_state, seen[-1].state)
     if reply.polarity == "achieve" and not made:
@@ -169,7 +173,8 @@ def _list_idle(
     if reply.polarity != "achieve" and made:
         yield (
             "oracle_acts",
-            f"to {reply.polarity} leaves everything as it is, and the oracle changes {'.'.join(made[0].path)}",
+            f"to {reply.polarity} leaves everything as it is, and the oracle changes "
+            f"{'.'.join(made[0].path)}",
         )
     steps = zip(reply.oracle, pairwise([kept, *seen]), strict=False)
     changed = {

@@ -237,8 +237,8 @@ class BoxInit:
                 words[0], words, clean
             )
         except (
-            BaseException
-        ) as error:  # whatever it is, this is the child and must not go on as a keeper  # noqa: BLE001
+            BaseException  # noqa: BLE001
+        ) as error:  # whatever it is, this is the child and must not go on as a keeper
             with contextlib.suppress(OSError):
                 os.write(2, f"{words[0]}: {error}\n".encode())
         finally:
@@ -353,7 +353,8 @@ class BoxInit:
         return {"outcome": "done"}, content
 
     def _do_digest(self, request: Message, _: bytes) -> "tuple[Message, bytes]":
-        """Mark and digest of each file that is there; no digest where the mark is the known one, for change times are nobody's to set."""
+        """Mark and digest of each file that is there; no digest where the mark is the known one,
+        for change times are nobody's to set."""
         found = {
             path: told
             for path in request["paths"]

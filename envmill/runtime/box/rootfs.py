@@ -39,7 +39,8 @@ _OPEN_FILES = 4096
 
 
 def give_birth() -> int:
-    """Fork into namespaces of its own; 0 in the child, who has no rights there before its users are mapped."""
+    """Fork into namespaces of its own; 0 in the child, who has no rights there before its users are
+    mapped."""
     return must(
         "clone", _HOLDING.syscall(_CLONE[os.uname().machine], _NEW | signal.SIGCHLD, 0, 0, 0, 0)
     )

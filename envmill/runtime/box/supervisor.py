@@ -286,7 +286,8 @@ class BoxSupervisor:
             [*(str(self.store / layer) for layer in reversed(request["layers"])), request["tree"]]
         )
         options = f"lowerdir={lower},upperdir={crib.folder}/upper,workdir={crib.folder}/work"
-        # A folder that was renamed is copied: then all that is another than below lies in the upper folder.
+        # A folder that was renamed is copied: then all that is another than below lies in the upper
+        # folder.
         mount(
             "overlay",
             f"{crib.folder}/root",
@@ -359,8 +360,8 @@ def _become_first(reader: int, wire: int, doors: list[int], inhabit: Callable[[]
             os.close(reader)
             inhabit()
     except (
-        BaseException
-    ) as error:  # whatever it is, this is not the nursery and must not go on as if it were  # noqa: BLE001
+        BaseException  # noqa: BLE001
+    ) as error:  # whatever it is, this is not the nursery and must not go on as if it were
         with contextlib.suppress(OSError):
             os.write(wire, f"broken: {error}".encode())
     finally:
@@ -371,9 +372,9 @@ def _remove_tree(folder: Path) -> None:
     """shutil's is imported by nobody here, and does more."""
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
-            _remove_tree(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else os.unlink(
+            _remove_tree(Path(entry.path)) if entry.is_dir(follow_symlinks=False) else os.unlink(  # noqa: PTH108
                 entry.path
-            )  # noqa: PTH108
+            )
     with contextlib.suppress(OSError):
         folder.rmdir()
 

@@ -89,7 +89,8 @@ class Database:
                 self._backend.run(f"pragma foreign_keys = on {MINE}")
             if broken := self._backend.run(f"pragma foreign_key_check {MINE}").rows:
                 raise SchemaFault(
-                    f"Row {broken[0][1]} of {broken[0][0]} refers to a row of {broken[0][2]} that is not there."
+                    f"Row {broken[0][1]} of {broken[0][0]} refers to a row of {broken[0][2]} that "
+                    "is not there."
                 )
             self._base = self._backend.serialize()
             self._begin()
@@ -233,7 +234,8 @@ class Database:
                 self._backend.run(statement)
 
     def _replace(self, content: bytes) -> None:
-        # Triggers go first: old versions of SQLite crash on those that outlive the tables they are on.
+        # Triggers go first: old versions of SQLite crash on those that outlive the tables they are
+        # on.
         for (name,) in self._ask(
             f"select name from sqlite_temp_schema where type = 'trigger' {MINE}"
         ):
@@ -270,7 +272,8 @@ class Database:
         columns: list[str] = list(row)
         if unknown := [column for column in columns if column not in table.columns]:
             raise ValueError(
-                f"row {place} of {table.name} has {unknown[0]!r}; its columns are {', '.join(table.columns)}"
+                f"row {place} of {table.name} has {unknown[0]!r}; its columns are "
+                f"{', '.join(table.columns)}"
             )
         values = [read_value(value) for value in row.values()]
         names, marks = ", ".join(map(quote, columns)), ", ".join("?" * len(columns))

@@ -140,9 +140,9 @@ class DatabaseGuard:
         action: int,
         first: str | None,
         second: str | None,
-        schema: str | None,
+        schema: str | None,  # noqa: ARG002
         trigger: str | None,
-    ) -> int:  # noqa: ARG002
+    ) -> int:
         """SQLite's authorizer."""
         if self.trusted:
             return OK
@@ -168,7 +168,8 @@ class DatabaseGuard:
         if action == _PRAGMA and first in _HARMLESS:
             return OK
         if action == _TRANSACTION:
-            return IGNORE  # BEGIN, COMMIT and ROLLBACK as statements do nothing: the call is the transaction
+            # BEGIN, COMMIT and ROLLBACK as statements do nothing: the call is the transaction
+            return IGNORE
         return self._refuse(
             _WORDS.get(action, "the schema is fixed: a tool may select, insert, update and delete")
         )

@@ -39,7 +39,8 @@ def read_tables(ask: Callable[[str], Rows]) -> dict[str, StoredTable]:
     ):
         if name.lower().startswith(OURS):
             raise SchemaFault(
-                f"The {kind} {name} has a name that the database keeps for its own: name it without {OURS}."
+                f"The {kind} {name} has a name that the database keeps for its own: name it "
+                f"without {OURS}."
             )
         if kind == "view":
             _check_view(name, ask)
@@ -68,7 +69,8 @@ def render_trigger(name: str, when: str, table: StoredTable, condition: str, act
 def _check_declaration(name: str, sql: str) -> None:
     if _DEFERRED.search(sql):
         raise SchemaFault(
-            f"{name} defers a foreign key to the end of a transaction, and calls have none: leave INITIALLY DEFERRED out."
+            f"{name} defers a foreign key to the end of a transaction, and calls have none: leave "
+            "INITIALLY DEFERRED out."
         )
 
 
@@ -104,7 +106,8 @@ def _read_table(name: str, ask: Callable[[str], Rows]) -> StoredTable:
     untyped = [column for column in key if kinds[column] in ("", "BLOB", "ANY")]
     if untyped:
         raise SchemaFault(
-            f"{name}.{untyped[0]} is a key without a type, so that 1 and 1.0 are one row: declare it INTEGER or TEXT."
+            f"{name}.{untyped[0]} is a key without a type, so that 1 and 1.0 are one row: declare "
+            "it INTEGER or TEXT."
         )
     return StoredTable(name, tuple(column for column, *_ in columns), key, counted)
 

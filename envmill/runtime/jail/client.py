@@ -45,7 +45,8 @@ class Jail:
         hash_seed: int = 0,
         nice: int = 0,
     ) -> None:
-        """`trusted` lets programs run where the kernel has no layer for them; `without` leaves layers out, for tests of what they stop.
+        """`trusted` lets programs run where the kernel has no layer for them; `without` leaves
+        layers out, for tests of what they stop.
 
         `nice` yields the processor to other processes, as nice(1) does.
         """
@@ -249,14 +250,16 @@ def _launch(
     """The driver's process, with a clean environment, and our end of its wire."""
     mine, theirs = socket.socketpair()
     mine.settimeout(SILENCE)
-    # -I would make Python ignore the hash seed, which decides the order of sets; the explicit environment does its work.
+    # -I would make Python ignore the hash seed, which decides the order of sets; the explicit
+    # environment does its work.
     environment = {
         "PATH": "/usr/bin:/bin",
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "PYTHONHASHSEED": str(hash_seed),
     }
-    # Each saves every fork pages of its own: functions of libraries found beforehand, and zones without all that Python was built with.
+    # Each saves every fork pages of its own: functions of libraries found beforehand, and zones
+    # without all that Python was built with.
     environment |= {"LD_BIND_NOW": "1", "PYTHONTZPATH": ":".join(zoneinfo.TZPATH)}
     # The kernel signals the death of the parent thread: only the main thread lives as long as the
     # process.

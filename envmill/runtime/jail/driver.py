@@ -184,7 +184,8 @@ def start_zygote(
     sessions: str = "",
     afresh: Message | None = None,
 ) -> Templates:
-    """Fork the zygote and wait until it has loaded its modules. With the driver's config it starts afresh, remembering nothing."""
+    """Fork the zygote and wait until it has loaded its modules. With the driver's config it starts
+    afresh, remembering nothing."""
     mine, theirs = socket.socketpair()
     parent = os.getpid()
     child = os.fork()

@@ -43,9 +43,8 @@ def _refuse_damage(opened: sqlite3.Connection, size: int) -> None:
     (said,) = opened.execute("pragma quick_check(1)").fetchone()
     if said != "ok" or size != expected:
         raise ValueError(
-            f"the SQLite file is damaged: {said if said != 'ok' else f'{size} bytes instead of {expected}'}"[
-                :300
-            ]
+            "the SQLite file is damaged: "
+            f"{said if said != 'ok' else f'{size} bytes instead of {expected}'}"[:300]
         )
 
 

@@ -42,17 +42,20 @@ SETTLED = frozenset((
     "secrets", "shlex", "statistics", "string", "struct", "textwrap", "time", "types", "typing", "unicodedata", "urllib", "urllib.parse",
     "uuid", "zlib", "zoneinfo",
 ))  # fmt: skip
-"""Modules that hold no setting or registry, or only such that a reset sets back or a look finds: see docs/jail.md. Programs that import
-any other module (`calendar`, `csv`, `logging`, `locale`, `codecs`, `sys` …) are given a process of their own for each session."""
+"""Modules that hold no setting or registry, or only such that a reset sets back or a look finds:
+see docs/jail.md. Programs that import any other module (`calendar`, `csv`, `logging`, `locale`,
+`codecs`, `sys` …) are given a process of their own for each session."""
 _REACHING = frozenset(
     ("__builtins__", "__import__", "__loader__", "__spec__", "__subclasses__", "eval", "exec")
 )
-"""Names by which code comes to a module without an import statement, or to classes that another session made."""
+"""Names by which code comes to a module without an import statement, or to classes that another
+session made."""
 _IMPORT, _FROM = opmap["IMPORT_NAME"], opmap["IMPORT_FROM"]
 
 
 def list_imports(codes: Iterable[CodeType]) -> set[str]:
-    """Modules that compiled files name in import statements, and names by which they may come to others."""
+    """Modules that compiled files name in import statements, and names by which they may come to
+    others."""
     return {
         name
         for code in codes

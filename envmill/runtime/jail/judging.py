@@ -145,7 +145,8 @@ class JudgeLoop(SessionLoop):
         found = getattr(import_module(name), FUNCTION, None)
         if not callable(found):
             raise ProgramFault(
-                f"{name}.py defines no function `{FUNCTION}(initial, final)` or `{FUNCTION}(initial, final, {ROLLOUT})`."
+                f"{name}.py defines no function `{FUNCTION}(initial, final)` or "
+                f"`{FUNCTION}(initial, final, {ROLLOUT})`."
             )
         return found
 

@@ -58,7 +58,8 @@ def reset(session: Session, step: Message) -> Message:
 def call(session: Session, step: Message) -> Message:
     """Call a tool."""
     reply = session.call(step["name"], step["arguments"], step["actor"])
-    # Spelled out for what nearly every call comes to: of a short call, each function on the way is a twentieth.
+    # Spelled out for what nearly every call comes to: of a short call, each function on the way is
+    # a twentieth.
     observation: Message = (
         {"parts": reply["parts"]} if len(reply) == 3 and "parts" in reply else read(reply)
     )

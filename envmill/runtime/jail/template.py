@@ -144,7 +144,8 @@ class Template:
             inmate.kill()
 
     def doubt(self, tape: EpisodeLog) -> None:
-        """An episode ended. If it was reset in place, chance decides whether a fresh process plays it again."""
+        """An episode ended. If it was reset in place, chance decides whether a fresh process plays
+        it again."""
         if (
             self.standing.verdict == "proven"
             and not tape.fresh

@@ -45,7 +45,8 @@ _ROOM = socket.CMSG_SPACE(_ENDS.size)
 def run_zygote(
     fd: int, layers: Collection[str], parent: int, flavour: str = "tools", sessions: str = ""
 ) -> None:
-    """Load modules, then fork a template per request, until the driver's end closes. Never returns."""
+    """Load modules, then fork a template per request, until the driver's end closes. Never
+    returns."""
     try:
         jail.die_with_parent(parent)
         _keep_only(fd)
@@ -148,7 +149,8 @@ def _load_database(sessions: str) -> None:
     database = import_module("envmill.runtime.db")
     if sessions:
         database.adopt_sessions(sessions)
-    # A connection of a program's own would tell the machine's time, and chance; who needs them has them by now.
+    # A connection of a program's own would tell the machine's time, and chance; who needs them has
+    # them by now.
     for name in [
         name for name in sys.modules if name.partition(".")[0] in ("sqlite3", "_sqlite3", sessions)
     ]:
@@ -160,7 +162,8 @@ FLAVOURS: dict[str, Flavour] = {
     "database": prepare_tools,
     "judge": prepare_checks,
 }
-"""What the templates of a zygote do with a program. A session's whole life is the function that comes back."""
+"""What the templates of a zygote do with a program. A session's whole life is the function that
+comes back."""
 
 
 def _answer(control: socket.socket, serve: Serve, learn: Learn, layers: Collection[str]) -> None:
@@ -188,7 +191,8 @@ def _keep_state(learn: Learn, step: Message) -> bool:
 def _fork_session(
     control: socket.socket, serve: Serve, ends: tuple[int, int], layers: Collection[str]
 ) -> None:
-    # Dead sessions stay zombies until here: the driver takes hold of a pid before it can be given away again.
+    # Dead sessions stay zombies until here: the driver takes hold of a pid before it can be given
+    # away again.
     _reap()
     parent = os.getpid()
     child = fork()
@@ -238,7 +242,8 @@ def _reap() -> None:
 
 
 def _forget_modules(*packages: str) -> None:
-    """Modules that no program has a use for can no longer be imported. Who means harm still finds their objects in memory."""
+    """Modules that no program has a use for can no longer be imported. Who means harm still finds
+    their objects in memory."""
     for name in [
         name
         for name in sys.modules

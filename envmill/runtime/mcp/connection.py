@@ -45,7 +45,8 @@ class McpConnection:
         *,
         whole: bool = False,
     ) -> None:
-        """The session stands at its start. `whole` says that nobody else is on the line, so that it needs no name."""
+        """The session stands at its start. `whole` says that nobody else is on the line, so that it
+        needs no name."""
         self._offer, self._session, self._recorder, self._whole = offer, session, recorder, whole
         self._turn = threading.Lock()
         self._waiting: set[Any] = set()
@@ -142,7 +143,8 @@ class McpConnection:
         if self.version:
             raise RpcError(
                 INVALID,
-                "It was initialized already. A session begins once: open another connection for another.",
+                "It was initialized already. A session begins once: open another connection for "
+                "another.",
             )
         asked = params.get("protocolVersion")
         if not isinstance(asked, str):

@@ -39,7 +39,8 @@ class JailHost:
         if not began["ok"]:
             error = began["error"]
             raise CannotStart(
-                f"{self.offer.title} does not take its initial state ({error['code']}): {error['message']}"
+                f"{self.offer.title} does not take its initial state ({error['code']}): "
+                f"{error['message']}"
             )
         recorder = self._record(record, began["state_hash"]) if record else None
         return McpConnection(self.offer, session, recorder, whole=whole)
@@ -75,7 +76,8 @@ class JailHost:
             recorder.begin(told | began)
         except FileExistsError:
             raise CannotStart(
-                f"{path} exists already. Name a file that does not: a recording is never written over."
+                f"{path} exists already. Name a file that does not: a recording is never written "
+                "over."
             ) from None
         except OSError as error:
             raise CannotStart(

@@ -36,7 +36,8 @@ def serve(
     address, secret = read_address(http) if http else None, read_token(token) if token else ""
     if secret and not address:
         raise CannotStart(
-            "A token is for HTTP: over standard input and output the client is whoever started this. Leave it out."
+            "A token is for HTTP: over standard input and output the client is whoever started "
+            "this. Leave it out."
         )
     _check(offer)
     with JailHost(offer, launch) as host:
@@ -84,11 +85,13 @@ def read_token(path: Path) -> str:
         ) from None
     if open_to_others:
         raise CannotStart(
-            f"Other users can read {path}. Close it (chmod 600), or name a file that does not exist: one is made."
+            f"Other users can read {path}. Close it (chmod 600), or name a file that does not "
+            "exist: one is made."
         )
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
         raise CannotStart(
-            f"{path} holds no token of {SHORTEST_TOKEN} printable characters or more. Name a file that does not exist."
+            f"{path} holds no token of {SHORTEST_TOKEN} printable characters or more. Name a file "
+            "that does not exist."
         )
     return token
 
@@ -112,7 +115,8 @@ def _serve_web(
         server = make_server(host, address, bounds, record, token)
     except OSError as error:
         raise CannotStart(
-            f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another address."
+            f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another "
+            "address."
         ) from None
     _install_signals()
     sys.stderr.write(f"Serving {host.offer.title} at {server.url}\n")

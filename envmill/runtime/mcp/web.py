@@ -88,7 +88,8 @@ class McpSessions:
             if len(self._last) >= self._bounds.sessions:
                 raise RequestRefused(
                     503,
-                    f"{self._bounds.sessions} sessions are open, and no more may be. End one by DELETE, or try again later.",
+                    f"{self._bounds.sessions} sessions are open, and no more may be. End one by "
+                    "DELETE, or try again later.",
                 )
             # Its place is taken before it is made: making it takes a while.
             self._last[name] = time.monotonic()
@@ -401,7 +402,8 @@ def make_server(
     record: Path | None = None,
     token: str = "",
 ) -> Server:
-    """A server that listens, and serves nobody yet; OSError when it cannot listen there. A token must be shown with every request."""
+    """A server that listens, and serves nobody yet; OSError when it cannot listen there. A token
+    must be shown with every request."""
     return Server(address, McpSessions(host, bounds, record), token)
 
 

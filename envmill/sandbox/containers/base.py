@@ -128,7 +128,8 @@ class Container(Protocol):
     async def shell(
         self, command: str, *, seconds: float = 30, cap: int = 1 << 20
     ) -> CommandResult:
-        """A command in the shell that stays: its folder, variables and functions are there for the next."""
+        """A command in the shell that stays: its folder, variables and functions are there for the
+        next."""
         ...
 
     async def run(

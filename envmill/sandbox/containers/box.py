@@ -68,7 +68,8 @@ class Boxes:
             )
         if any(letter in str(images) for letter in ":,\\"):
             raise SandboxError(
-                f"An overlay cannot be made over {images}: name a folder without : , \\ by ENVMILL_IMAGES."
+                f"An overlay cannot be made over {images}: name a folder without : , \\ by "
+                "ENVMILL_IMAGES."
             )
         store = images / ".store"
         try:
@@ -149,7 +150,8 @@ class Boxes:
             self._due.pop(number, None)
         if "broken" in found:
             raise SandboxError(
-                f"A box could not do {request['op']}: {found['broken']}. Retry; `envmill doctor` says what holds here."
+                f"A box could not do {request['op']}: {found['broken']}. Retry; `envmill doctor` "
+                "says what holds here."
             )
         return found
 
@@ -264,7 +266,8 @@ class Box(Kept):
         answer = await self._engine.ask({"op": "changes", "name": self._name})
         if "too_many" in answer:
             raise SandboxError(
-                f"The box changed {answer['too_many']} paths: more than are told. Look at its folders by `run` instead."
+                f"The box changed {answer['too_many']} paths: more than are told. Look at its "
+                "folders by `run` instead."
             )
         return [PathChange(path, kind) for path, kind in answer["changes"]]
 

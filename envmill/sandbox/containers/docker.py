@@ -87,7 +87,8 @@ class Docker:
             []
             if bounded
             else [
-                "the disk a container takes is not bounded: its storage cannot (overlay2 on XFS with pquota can)"
+                "the disk a container takes is not bounded: its storage cannot (overlay2 on XFS "
+                "with pquota can)"
             ]
         )
         strong = [
@@ -109,7 +110,8 @@ class Docker:
         info = await asyncio.to_thread(client.info)
         if info.get("OSType") != "linux":
             raise SandboxError(
-                f"The Docker daemon at {host} runs {info.get('OSType')} containers: name one with Linux's as DOCKER_HOST."
+                f"The Docker daemon at {host} runs {info.get('OSType')} containers: name one with "
+                "Linux's as DOCKER_HOST."
             )
         await asyncio.to_thread(reaper.sweep, client)
         facts = dict(info.get("DriverStatus") or [])
@@ -178,7 +180,8 @@ class Docker:
             return await asyncio.to_thread(what)
         except (DockerException, OSError) as error:
             raise SandboxError(
-                f"Docker's daemon refused: {_shorten(error)}. Retry; `envmill doctor` says whether it is there."
+                f"Docker's daemon refused: {_shorten(error)}. Retry; `envmill doctor` says "
+                "whether it is there."
             ) from None
 
     async def _drop(self, wants: Sequence[_Want]) -> None:
@@ -220,7 +223,8 @@ def connect(host: str) -> docker.APIClient:
         client.ping()
     except (DockerException, OSError) as error:
         raise SandboxError(
-            f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another as DOCKER_HOST."
+            f"No Docker daemon answers at {host} ({_shorten(error)}). Start it, or name another "
+            "as DOCKER_HOST."
         ) from None
     client.timeout = _SECONDS
     return client

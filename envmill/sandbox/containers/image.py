@@ -73,7 +73,8 @@ def build_base(images: Path, packages: Path = PACKAGES) -> CachedImage:
     three minutes."""
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         raise SandboxError(
-            "The base image is made by root with debootstrap (on Debian or Ubuntu: apt-get install debootstrap)."
+            "The base image is made by root with debootstrap (on Debian or Ubuntu: apt-get "
+            "install debootstrap)."
         )
     with _build_in(images / f"base-{_name(packages)}") as folder:
         root = folder / "root"
@@ -116,7 +117,8 @@ def list_packages(path: Path = PACKAGES) -> list[str]:
     names = [line for line in lines if line]
     if wrong := [name for name in names if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", name)]:
         raise SandboxError(
-            f"{path}: {wrong[0]!r} is no name of a Debian package; write one a line, its reason behind a #."
+            f"{path}: {wrong[0]!r} is no name of a Debian package; write one a line, its reason "
+            "behind a #."
         )
     return names
 
@@ -132,7 +134,8 @@ def _read(folder: Path) -> CachedImage:
     manifest = folder / "manifest.json"
     if not manifest.is_file():
         raise SandboxError(
-            f"There is no base image in {folder.parent}: `envmill base` makes it, or ENVMILL_IMAGES names where it is."
+            f"There is no base image in {folder.parent}: `envmill base` makes it, or "
+            "ENVMILL_IMAGES names where it is."
         )
     read = json.loads(manifest.read_text(encoding="utf-8"))
     return CachedImage(folder, read["digest"], read["packages"])

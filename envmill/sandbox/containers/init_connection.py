@@ -49,7 +49,8 @@ class InitConnection(asyncio.Protocol):
         content = command.encode("utf-8", "surrogateescape")
         if len(content) > COMMAND:
             raise ValueError(
-                f"{len(content)} bytes are more than a shell is told at once ({COMMAND}): put them into a file."
+                f"{len(content)} bytes are more than a shell is told at once ({COMMAND}): put "
+                "them into a file."
             )
         return _read_ran(
             *await self.ask({"op": "shell", "timeout": seconds, "cap": cap}, content, seconds)

@@ -149,7 +149,8 @@ async def take_ground(container: Container, healthy: Healthy, library: bytes = b
 async def take_reference(
     container: Container, healthy: Healthy, ground: BaseListing | None = None, volatile: bytes = b""
 ) -> Baseline:
-    """A ground knows the programs, too: nobody's command was run in between. What is volatile is packed unless it is given."""
+    """A ground knows the programs, too: nobody's command was run in between. What is volatile is
+    packed unless it is given."""
     frame = await _list_at_rest(container, healthy, ground)
     volatile = volatile or await pack_volatile(container, healthy)
     if ground is None:
@@ -166,7 +167,8 @@ async def take_reference(
 async def _list_at_rest(
     container: Container, healthy: Healthy, ground: BaseListing | None
 ) -> Frame:
-    """The frame, once it is the same twice: a service that an author wrote may still write what it writes when it starts."""
+    """The frame, once it is the same twice: a service that an author wrote may still write what it
+    writes when it starts."""
     frame = await list_frame(container, healthy, ground)
     for _ in range(LOOKS if healthy.exams and healthy.system.services else 0):
         await asyncio.sleep(PAUSE)
@@ -177,11 +179,15 @@ async def _list_at_rest(
 
 
 async def pack_volatile(container: Container, healthy: Healthy) -> bytes:
-    """What a sealed copy begins with again. Files that services write to meanwhile are taken as they are."""
+    """What a sealed copy begins with again. Files that services write to meanwhile are taken as
+    they are."""
     paths = " ".join(
         quote(path.lstrip("/")) for path in list_volatile(healthy) if not is_below(path, PASSING)
     )
-    there = f'there=(); for each in {paths}; do [ -e "$each" ] || [ -L "$each" ] && there+=("$each"); done'
+    there = (
+        f'there=(); for each in {paths}; do [ -e "$each" ] || [ -L "$each" ] && '
+        'there+=("$each"); done'
+    )
     ran = await run(
         container,
         f'cd /; {there}; tar --numeric-owner -T /dev/null -cf - -- "${{there[@]}}" 2>/dev/null',
@@ -326,7 +332,8 @@ class _Examination:
             for path in list_volatile(self.healthy)
             if not is_below(path, [*PASSING, *self.places])
         ]
-        # What is put right by name is not copied; a folder in which something was broken is, and the rest of it taken away.
+        # What is put right by name is not copied; a folder in which something was broken is, and
+        # the rest of it taken away.
         copy = await self.container.copy(
             [
                 *PASSING,
@@ -350,7 +357,8 @@ class _Examination:
     async def _clear(
         self, copy: Container, changes: Sequence[str], returned: Sequence[str]
     ) -> None:
-        """Nothing stays where anything may lie: copies beside what was mended and compiled files go, volatile ones are as at first."""
+        """Nothing stays where anything may lie: copies beside what was mended and compiled files
+        go, volatile ones are as at first."""
         if left := [path for path in changes if self._is_left(path)]:
             await must_run(copy, "xargs -0r rm -rf --", "empty a copy", "\0".join(left).encode())
         inside = [place for place in self.places if is_below(place, returned)]
@@ -377,7 +385,8 @@ class _Examination:
         )
 
     def _is_left(self, path: str) -> bool:
-        """What may be there when an agent has done its work, and belongs to no place. Nor do compiled files, wherever they are."""
+        """What may be there when an agent has done its work, and belongs to no place. Nor do
+        compiled files, wherever they are."""
         return is_compiled(path) or (
             not is_below(path, self.places) and _may_change(path, self.places, self.reference)
         )

@@ -12,7 +12,8 @@ from envmill.errors import BuildError
 _ALLOWED = sys.stdlib_module_names | {"pytest"}
 _PLAIN = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
 _CALLS = re.compile(
-    r"(https?|ftp)://(?!127\.|localhost|\[::1\])[\w.%{-]+|\b(pip|apt-get|apt|wget|npm)\s+(install|update|download)\b"
+    r"(https?|ftp)://(?!127\.|localhost|\[::1\])[\w.%{-]+|\b(pip|apt-get|apt|wget|npm)\s+(install|"
+    r"update|download)\b"
 )
 
 
@@ -74,11 +75,17 @@ def _find_statement_faults(tree: ast.Module) -> Iterator[str]:
             )
         elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             if {each.arg for each in node.args.args} - {"tmp_path"} or node.decorator_list:
-                yield f"{node.name} takes arguments or is decorated: write plain functions; tmp_path alone may be asked for."
+                yield (
+                    f"{node.name} takes arguments or is decorated: write plain functions; "
+                    "tmp_path alone may be asked for."
+                )
         elif isinstance(node, ast.Assign | ast.AnnAssign) and any(
             _may_fail(each) for each in ast.walk(node)
         ):
-            yield f"Line {node.lineno} reads or runs something while the module is imported: put it into a function."
+            yield (
+                f"Line {node.lineno} reads or runs something while the module is imported: put "
+                "it into a function."
+            )
 
 
 def _may_fail(node: ast.AST) -> bool:

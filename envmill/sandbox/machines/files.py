@@ -47,7 +47,8 @@ def read_machine(files: Mapping[str, str]) -> Healthy:
         if name not in files and not (name == CHECK and INITIAL in files)
     ]:
         raise BuildError(
-            f"An environment of kind terminal holds {lacking[0]}, and this one does not: write its files by `write_machine`."
+            f"An environment of kind terminal holds {lacking[0]}, and this one does not: write "
+            "its files by `write_machine`."
         )
     try:
         told = orjson.loads(files[MACHINE])

@@ -34,7 +34,8 @@ class Fleet:
     async def open(
         self, files: Mapping[str, str], tools: Sequence[ToolEntry], *, fresh: bool = False
     ) -> AsyncGenerator[TerminalSession]:
-        """A terminal in which nothing was begun yet; a `fresh` one owes nothing to any that was before."""
+        """A terminal in which nothing was begun yet; a `fresh` one owes nothing to any that was
+        before."""
         async with self._places:
 
             @asynccontextmanager

@@ -136,7 +136,8 @@ async def _list_over(
 async def _read_own(
     container: Container, healthy: Healthy, written: OverlayContent
 ) -> dict[str, Digest] | None:
-    """What the system's own files hold; None where one is too large to be read, or went meanwhile."""
+    """What the system's own files hold; None where one is too large to be read, or went
+    meanwhile."""
     own = [entry.path for entry in written.entries if _is_read(healthy, entry)]
     if any(render(path) != path for path in own):
         return None
@@ -212,7 +213,8 @@ async def _ask(container: Container, healthy: Healthy) -> list[tuple[str, str]]:
     parts = ran.text.split(f"{marker}\n")
     if len(parts) != 3:
         raise SandboxError(
-            f"The list of files of {healthy.system.name} is not whole: {ran.text[-500:]}. The machine is broken."
+            f"The list of files of {healthy.system.name} is not whole: {ran.text[-500:]}. The "
+            "machine is broken."
         )
     rows = (line.partition("\t") for line in parts[1].splitlines())
     return [(name, told) for name, _, told in rows]

@@ -73,7 +73,8 @@ class MachineLayers:
     async def begin(
         self, healthy: Healthy, begun: MachineState, *, fresh: bool = False
     ) -> AsyncGenerator[StartedMachine]:
-        """A machine of one's own, taken down afterwards. What it stands on is kept until then: it may begin there again."""
+        """A machine of one's own, taken down afterwards. What it stands on is kept until then: it
+        may begin there again."""
         async with self._find(
             _name(healthy, None if fresh or not self._engine.branches else begun)
         ) as stage:
@@ -133,7 +134,8 @@ class MachineLayers:
             await make_breaks(container, begun)
             packed = await run(
                 container,
-                f"cd {RUNNING}; ls -A . lock | grep -qvE '^(lock|[.]:|lock:|)$' && tar -cf - . 2>/dev/null",
+                f"cd {RUNNING}; ls -A . lock | grep -qvE '^(lock|[.]:|lock:|)$' && tar -cf - . "
+                "2>/dev/null",
             )
             return (
                 await container.snapshot(),

@@ -41,7 +41,8 @@ async def make_breaks(container: Container, begun: MachineState) -> None:
         ran = await run(container, f"set -e\numask 022\n{script}")
         if ran.code:
             raise BuildError(
-                f"A break script ends with {ran.code}: {ran.text[-300:]}. Mend the script, or the state it was written for."
+                f"A break script ends with {ran.code}: {ran.text[-300:]}. Mend the script, or the "
+                "state it was written for."
             )
 
 

@@ -91,7 +91,8 @@ class TerminalSession:
                 return _answer(
                     "rejection",
                     "not_here",
-                    f"A terminal knows no {type(step).__name__}: its clock and its files are the container's own.",
+                    f"A terminal knows no {type(step).__name__}: its clock and its files are the "
+                    "container's own.",
                 )
 
     async def _reset(self, step: Reset) -> Observation:

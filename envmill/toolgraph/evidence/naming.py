@@ -51,7 +51,8 @@ class NameEvidence:
     def _find_near(
         self, scene: EvidenceInput, taker: ToolParameter, givers: list[ToolParameter]
     ) -> list[ToolParameter]:
-        """Of a crowd those of its own service and the first of all: the graph keeps no more, and to refuse thousands takes seconds."""
+        """Of a crowd those of its own service and the first of all: the graph keeps no more, and to
+        refuse thousands takes seconds."""
         if len(givers) <= SURVEYED:
             return givers
         services = scene.parameters.services

@@ -49,7 +49,8 @@ class LinkedSampler:
 
 
 def _list_makers(graph: ToolGraph, first: int, course: Course, chance: random.Random) -> list[int]:
-    """Steps that make something and could follow: those that take something of the list's items, then any."""
+    """Steps that make something and could follow: those that take something of the list's items,
+    then any."""
     near = {
         tool
         for (giver, _), takers in graph.item_takers.items()

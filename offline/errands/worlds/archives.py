@@ -34,7 +34,10 @@ def make(spot: WorldSite) -> ErrandWorld:
         f"{home}/year.log": year
     }
     runs = (f"cd {home} && tar --sort=name --mtime=@0 -czf old.tar.gz old && rm -r old",)
-    first = f"{home}/old.tar.gz holds the folder old with @old@; that folder itself is not there any more."
+    first = (
+        f"{home}/old.tar.gz holds the folder old with @old@; that folder itself is not there any "
+        "more."
+    )
     return ErrandWorld(
         values, files, runs, first, _INITIAL, gone=tuple(f"{home}/{name}" for name in old)
     )

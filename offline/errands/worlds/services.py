@@ -70,9 +70,10 @@ def make(spot: WorldSite) -> ErrandWorld:
     }
     start = f"setsid -f /usr/bin/python3 -B {home}/serve.py >/dev/null 2>&1 </dev/null"
     services = {word: Service(start=start, program="/usr/bin/python3", pattern=f"{home}/serve.py")}
-    first = "The service @word@ is {home}/serve.py; it listens on 127.0.0.1, port @old@, and shows no items.".replace(
-        "{home}", home
-    )
+    first = (
+        "The service @word@ is {home}/serve.py; it listens on 127.0.0.1, port @old@, and shows "
+        "no items."
+    ).replace("{home}", home)
     return ErrandWorld(
         values | {"stocked": stock}, files, (), first, f"{_FETCH}{_INITIAL}", services
     )

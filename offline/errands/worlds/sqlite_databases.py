@@ -36,6 +36,10 @@ def make(spot: WorldSite) -> ErrandWorld:
         f"INSERT INTO stock VALUES ({n}, '{name}', '{kind}', {quantity}, {price});"
         for n, name, kind, quantity, price in rows
     )
+    schema = (
+        "CREATE TABLE stock (id INTEGER PRIMARY KEY, name TEXT NOT NULL, shelf TEXT NOT NULL, "
+        "quantity INTEGER, price INTEGER);"
+    )
     runs = (f"sqlite3 {home}/stock.db <{home}/stock.sql",)
     return ErrandWorld(
         values,

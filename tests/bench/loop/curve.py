@@ -57,7 +57,10 @@ def _render_latencies(rows: Rows) -> Iterator[str]:
         yield _render_line(
             _LEFT, [place(rows[f"{name}_{sessions}"]["measured"]) for sessions in SESSIONS], colour
         )
-        yield f'<text x="{_LEFT + _SIDE + 10}" y="{_TOP + 12 + 16 * number}" fill="{colour}">{escape(title)}</text>'
+        yield (
+            f'<text x="{_LEFT + _SIDE + 10}" y="{_TOP + 12 + 16 * number}" '
+            f'fill="{colour}">{escape(title)}</text>'
+        )
 
 
 def _render_memory(rows: Rows) -> Iterator[str]:

@@ -13,7 +13,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 CLIENTS = ("spin", "spin", "hog", "hog", "flood", "flood", "babble", "choke")
-"""Endless loops, all the memory, the longest replies, messages of no form, and longest replies that nobody reads."""
+"""Endless loops, all the memory, the longest replies, messages of no form, and longest replies that
+nobody reads."""
 _BABBLE = (
     "{",
     "[]",

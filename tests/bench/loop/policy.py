@@ -197,7 +197,8 @@ class PolicyServer:
         end: dict[str, Any],
         turn: int,
     ) -> None:
-        """Go on from a turn of an episode as it went on then: every reply and the end must be the same."""
+        """Go on from a turn of an episode as it went on then: every reply and the end must be the
+        same."""
         await self._ask(socket, "reset", "branch", {"branch": end["episode_id"], "turn": turn})
         again = [
             await self._ask(socket, "step", "branch_step", call) for call in moves[turn : len(told)]

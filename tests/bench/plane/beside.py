@@ -104,7 +104,8 @@ def _tell_calls(
     return [
         row(
             "call",
-            "one call, all layers, pinned, p50; beside the native interface in a plain child process",
+            "one call, all layers, pinned, p50; beside the native interface in a plain child "
+            "process",
             call.p50,
             native.p50,
         ),

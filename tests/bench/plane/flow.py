@@ -120,7 +120,8 @@ async def _measure_live(sandbox: Sandbox, live: int) -> Row:
         rate = done / (time.perf_counter() - start)
     return row(
         f"live_{live}",
-        f"calls a second of {live} live sessions, {MODEL_CALLS} model calls waiting in the same loop",
+        f"calls a second of {live} live sessions, {MODEL_CALLS} model calls waiting in the same "
+        "loop",
         rate,
         unit="/s",
     )

@@ -54,7 +54,10 @@ class Shop:
         self._db.execute("update rows set at = ? where key = ?", (now().isoformat(), key))
         return self.find(key)
 """
-TABLES_SCHEMA = "create table rows (key text primary key, name text not null, price real not null, tags text not null, at text not null)"
+TABLES_SCHEMA = (
+    "create table rows (key text primary key, name text not null, price real not null, tags text "
+    "not null, at text not null)"
+)
 TABLES_PROGRAM: Message = {
     **PROGRAM,
     "hash": "tables",

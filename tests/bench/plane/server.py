@@ -55,8 +55,8 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error", acc
 
 _BODY = b'{"key":"r3"}'
 FIND, ORDER, RESET = (
-    b"POST /%s HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
-    % (path, len(_BODY), _BODY)
+    b"POST /%s HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    b"%s" % (path, len(_BODY), _BODY)
     for path in (b"find", b"order", b"reset")
 )
 

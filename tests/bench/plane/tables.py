@@ -92,7 +92,8 @@ def _measure_calls(template: Template, plain: Plain, server: Server) -> Iterator
     )
     yield row(
         "server_call",
-        "the reading call of a FastAPI+SQLite server over a raw keep-alive socket; beside the jailed",
+        "the reading call of a FastAPI+SQLite server over a raw keep-alive socket; beside the "
+        "jailed",
         served.p50,
         call.p50,
     )

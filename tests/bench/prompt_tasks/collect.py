@@ -39,7 +39,8 @@ def main(exchanges: Path, checkout: Path) -> None:
     with lzma.open(STORE, "wt", encoding="utf-8", preset=9 | lzma.PRESET_EXTREME) as file:
         file.writelines(canonical_json(asdict(sent)) + "\n" for sent in found)
     sys.stdout.write(
-        f"{len(found)} tasks, {sum(len(sent.text) for sent in found)} characters, {STORE.stat().st_size} bytes\n"
+        f"{len(found)} tasks, {sum(len(sent.text) for sent in found)} characters, "
+        f"{STORE.stat().st_size} bytes\n"
     )
 
 

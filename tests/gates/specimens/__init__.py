@@ -105,7 +105,8 @@ def make_test(
 def pose(
     *, built: EnvironmentCase | None = None, siblings: Sequence[Scenario] = (), **changes: Any
 ) -> ScenarioCase:
-    """A scenario of the studio: four calls, two of them writes; any of its fields may be another."""
+    """A scenario of the studio: four calls, two of them writes; any of its fields may be
+    another."""
     environment = (built or ground()).environment
     fields: dict[str, Any] = {
         "environment": environment.id,

@@ -11,7 +11,10 @@ from tests.gates.specimens.pieces import GET, INIT, LIST, TOP_CHECK, Swap
 FOUND_MEMBER = (
     '        member = self._find(self.members, member_id, "member")\n        if not 1 <= amount'
 )
-FIRST_MEMBER = '        member = self._find(self.members, member_id if {} else next(iter(self.members)), "member")\n        if not 1 <= amount'
+FIRST_MEMBER = (
+    "        member = self._find(self.members, member_id if {} else next(iter(self.members)), "
+    '"member")\n        if not 1 <= amount'
+)
 
 DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
     **replies.DROPPED,
@@ -81,7 +84,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     "wanted = query.strip().lower()",
-                    "wanted = query.strip().lower()\n        while len(query) > 99:\n            pass",
+                    "wanted = query.strip().lower()\n        while len(query) > 99:\n            "
+                    "pass",
                 ),
             ),
         ),
@@ -194,7 +198,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     GET,
-                    f"try:\n            open('/etc/passwd')\n        except Exception:\n            pass\n        {GET}",
+                    "try:\n            open('/etc/passwd')\n        except Exception:\n         "
+                    f"   pass\n        {GET}",
                 ),
             ),
         ),
@@ -219,7 +224,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     LIST,
-                    'return [dict(row) for row in self.classes.values() if day is None or row["day"] in set([day])]',
+                    "return [dict(row) for row in self.classes.values() if day is None or "
+                    'row["day"] in set([day])]',
                 ),
             ),
         ),
@@ -316,7 +322,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     "from envmill.runtime import",
-                    "import math, re, random, uuid, time, datetime, json, copy\nfrom envmill.runtime import",
+                    "import math, re, random, uuid, time, datetime, json, copy\nfrom "
+                    "envmill.runtime import",
                 ),
             ),
         ),

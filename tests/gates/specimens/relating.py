@@ -1,7 +1,5 @@
 """The studio with calls that do not agree with each other (W12), or that are odd and right."""
 
-# ruff: noqa: E501  pieces of a program stand here as they are
-
 from tests.gates.specimens.pieces import (
     BOOK,
     CANCEL,
@@ -69,7 +67,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     LIST,
-                    'return [dict(row) for row in self.classes.values() if (day is None and row["free"]) or row["day"] == day]',
+                    "return [dict(row) for row in self.classes.values() if (day is None and "
+                    'row["free"]) or row["day"] == day]',
                 ),
             ),
         ),
@@ -128,7 +127,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
                 (INIT, f"{INIT}\n        self._given = 0"),
                 (
                     TOP,
-                    '        self._given += 1\n        member["balance"] += amount * self._given\n        return dict(member)',
+                    '        self._given += 1\n        member["balance"] += amount * '
+                    "self._given\n        return dict(member)",
                 ),
             ),
         ),
@@ -220,7 +220,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
                 ),
                 (
                     FOUND,
-                    f'{FOUND}\n        found = [row for row in found if status in ("", row["status"])]',
+                    f'{FOUND}\n        found = [row for row in found if status in ("", '
+                    'row["status"])]',
                 ),
                 ("        if not wanted or not found:", "        if not found:"),
             ),

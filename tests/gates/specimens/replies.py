@@ -20,7 +20,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "error_as_result",
             (
                 (
-                    "raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")",
+                    "raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} "
+                    'seats left.")',
                     'return {"success": False}',
                 ),
             ),
@@ -30,7 +31,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "silent_success",
             (
                 (
-                    "raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} seats left.\")",
+                    "raise Rejection(\"class_full\", f\"{course['name']} has {course['free']} "
+                    'seats left.")',
                     'return {"success": True}',
                 ),
             ),
@@ -41,7 +43,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     LIST,
-                    f'for row in self.classes.values():\n            row["seen"] = row.get("seen", 0) + 1\n        {LIST}',
+                    'for row in self.classes.values():\n            row["seen"] = '
+                    f'row.get("seen", 0) + 1\n        {LIST}',
                 ),
             ),
         ),
@@ -73,7 +76,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     TOP,
-                    '        before = dict(member)\n        member["balance"] += amount\n        return before',
+                    '        before = dict(member)\n        member["balance"] += amount\n        '
+                    "return before",
                 ),
             ),
         ),
@@ -88,7 +92,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     BOOK,
-                    f"{BOOK.removesuffix('dict(booking)')}dict(booking, member_balance=member['balance'] + price)",
+                    f"{BOOK.removesuffix('dict(booking)')}dict(booking, "
+                    "member_balance=member['balance'] + price)",
                 ),
             ),
         ),
@@ -98,7 +103,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             (
                 (
                     BOOKINGS,
-                    'return [dict(row, class_name="Raku") for row in self.bookings.values() if row["member_id"] == member["id"]]',
+                    'return [dict(row, class_name="Raku") for row in self.bookings.values() if '
+                    'row["member_id"] == member["id"]]',
                 ),
             ),
         ),
@@ -120,7 +126,8 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
             "empty_refusal",
             (
                 (
-                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} '
+                    'already.")',
                     'raise Rejection("error", "Error")',
                 ),
             ),
@@ -187,7 +194,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             "the row as it stands",
             (
                 (
-                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} '
+                    'already.")',
                     "return dict(booking)",
                 ),
             ),
@@ -206,7 +214,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             "done already, and ok all the same",
             (
                 (
-                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} already.")',
+                    'raise Rejection("not_booked", f"This booking is {booking[\'status\']} '
+                    'already.")',
                     'return {"success": True}',
                 ),
             ),
@@ -226,7 +235,8 @@ KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
             (
                 (
                     BOOK,
-                    f"{BOOK.removesuffix('dict(booking)')}dict(booking, member_balance=float(member['balance']))",
+                    f"{BOOK.removesuffix('dict(booking)')}dict(booking, "
+                    "member_balance=float(member['balance']))",
                 ),
             ),
         ),

@@ -6,7 +6,8 @@ import re
 from envmill.sandbox import CheckReply, Observation
 
 _WORDS = re.compile(
-    r"PermissionError|Operation not permitted|ImportError|ModuleNotFoundError|No module named|EPERM|session_lost"
+    r"PermissionError|Operation not permitted|ImportError|ModuleNotFoundError|No module named|"
+    r"EPERM|session_lost"
 )
 
 

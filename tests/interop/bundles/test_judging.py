@@ -176,7 +176,8 @@ ASKING = (
 def test_the_user_that_is_carried_says_what_ours_says(
     played: list[Played], folders: dict[str, Path]
 ) -> None:
-    """Every scenario that hides something, its facts asked for in many orders, until the user stops."""
+    """Every scenario that hides something, its facts asked for in many orders, until the user
+    stops."""
     court = JudgeProcess(
         next(iter(folders.values())) / "envrun/judge",
         lambda: pytest.fail("nothing here is heard in a jail"),

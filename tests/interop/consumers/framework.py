@@ -71,7 +71,8 @@ class Framework:
         *words: str,
         taskset: str = ADAPTER,
     ) -> dict[str, dict[str, Any]]:
-        """Row → its trace. The model is named after the policy. Another taskset than ours has rows of its own."""
+        """Row → its trace. The model is named after the policy. Another taskset than ours has rows
+        of its own."""
         asked = [
             "--env.agent.harness.id",
             "null",

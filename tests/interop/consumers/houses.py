@@ -41,7 +41,8 @@ def open_locked_house(name: str, *alone: str) -> Path:
 
 
 def open_newer_house(name: str, minor: int, *alone: str) -> Path:
-    """As `open_locked_house`, of a newer Python; skipped where this machine has none. Its patch release may be any."""
+    """As `open_locked_house`, of a newer Python; skipped where this machine has none. Its patch
+    release may be any."""
     found = [
         *Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/python"),
         *map(Path, filter(None, [shutil.which(f"python3.{minor}")])),

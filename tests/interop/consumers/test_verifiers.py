@@ -94,7 +94,8 @@ def test_every_cell_is_equal(night: Night, framework: Framework) -> None:
         for play in plays:
             trace, cell = traces[play.scenario.id], f"{play.environment.kind} {policy}"
             assert trace["errors"] == [], trace["errors"]
-            # Calls of tools that do not exist end at the harness: no move, and the state is what it was.
+            # Calls of tools that do not exist end at the harness: no move, and the state is what it
+            # was.
             assert (trace["rewards"]["passed"]["score"], trace["info"]["envmill"]["end"]) == (
                 play.verdict.reward,
                 play.state_hash,
@@ -107,7 +108,8 @@ def test_every_cell_is_equal(night: Night, framework: Framework) -> None:
         PER_KIND
     ] * len(KINDS)
     sys.stderr.write(
-        f"verifiers: { {cell: f'{sum(rewards):g}/{len(rewards)}' for cell, rewards in cells.items()} }\n"
+        "verifiers: "
+        f"{ {cell: f'{sum(rewards):g}/{len(rewards)}' for cell, rewards in cells.items()} }\n"
     )
 
 
@@ -241,7 +243,10 @@ def test_another_version_is_said(framework: Framework, tmp_path: Path) -> None:
     (tmp_path / "verifiers-9.9.9.dist-info/METADATA").write_text(
         "Metadata-Version: 2.1\nName: verifiers\nVersion: 9.9.9\n"
     )
-    code = f"import sys; sys.path[:0] = {[str(tmp_path), str(framework.home / 'site')]!r}; import envmill_verifiers"
+    code = (
+        f"import sys; sys.path[:0] = {[str(tmp_path), str(framework.home / 'site')]!r}; import "
+        "envmill_verifiers"
+    )
     done = subprocess.run(
         [framework.python, "-c", code], capture_output=True, text=True, check=False
     )
@@ -252,7 +257,8 @@ def test_another_version_is_said(framework: Framework, tmp_path: Path) -> None:
 def test_conversations_are_played_with_the_scripted_user(
     night: Night, framework: Framework, tmp_path: Path
 ) -> None:
-    """The same words and calls as in the factory give the same reward and end state, for each kind."""
+    """The same words and calls as in the factory give the same reward and end state, for each
+    kind."""
     scenarios = {one.id: one for one in night.cargo.scenarios}
     openings = Counter(one.user.opening for one in scenarios.values())
     plain = replace(

@@ -45,7 +45,8 @@ def build_house(
     patience: float = PATIENCE,
     python: str = sys.executable,
 ) -> None:
-    """An environment with what pip is asked for, one time after the other. It is made under another name, so that a house that stands is
+    """An environment with what pip is asked for, one time after the other. It is made under another
+    name, so that a house that stands is
     whole."""
     part = house.with_name(f".{house.name}-{uuid.uuid4().hex}")
     make = [python, "-m", "venv", "--without-pip", str(part)]

@@ -91,7 +91,8 @@ def test_the_card_names_its_files_for_loaders() -> None:
         ),
         pytest.param("1200 tokens, cost 0.2500; per scenario kept 0.0625", id="cost"),
         pytest.param(
-            "measured on 1 of 4 scenarios: at worst 2.0% of wrong ends accepted and 10.0% of right ends rejected",
+            "measured on 1 of 4 scenarios: at worst 2.0% of wrong ends accepted and 10.0% of "
+            "right ends rejected",
             id="bounds",
         ),
         pytest.param("offline m (6)", id="models"),

@@ -147,7 +147,8 @@ def list_rows(cargo: ExportSet) -> dict[tuple[str, str], dict]:
 def test_an_advantage_is_what_an_attempt_earned_beside_its_group_in_units_of_its_environment() -> (
     None
 ):
-    """Two scenarios of one environment: its deviation is that of all their attempts, the mean is each group's own."""
+    """Two scenarios of one environment: its deviation is that of all their attempts, the mean is
+    each group's own."""
     cargo = make_cargo()
     first, second, other, _ = (one.id for one in cargo.scenarios)
     shed = [

@@ -113,7 +113,10 @@ async def test_an_agent_finds_neither_tests_nor_solution(boxes: Engine, base: Ca
             read_recipe(tree.text("environment/Dockerfile"), tree.below("environment")),
             60,
         )
-        seek = "find / -xdev -newer /bin/bash -type f \\( -name check.py -o -name 'break-*' -o -name begin.sh -o -name solve.sh \\)"
+        seek = (
+            "find / -xdev -newer /bin/bash -type f \\( -name check.py -o -name 'break-*' -o "
+            "-name begin.sh -o -name solve.sh \\)"
+        )
         assert (
             await container.shell(f"{seek}; ls -d /tests /solution /tmp/*", seconds=60)
         ).text.count("No such file") == 3

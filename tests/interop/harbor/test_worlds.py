@@ -83,8 +83,14 @@ async def test_nothing_done_earns_nothing_and_the_solution_everything(
     assert (await grade_in(boxes, base, TREE)).reward == 1.0
 
 
-FORGE = "mkdir -p /logs/artifacts; echo '{}' >/logs/artifacts/moves.jsonl; echo 1 >/logs/artifacts/collected; true"
-STRAY = "ln -sf /srv/world/program/program.py /srv/answer.txt; echo x >>/var/lib/world/recordings/a.jsonl; kill -9 1; pkill -9 python3; true"
+FORGE = (
+    "mkdir -p /logs/artifacts; echo '{}' >/logs/artifacts/moves.jsonl; echo 1 "
+    ">/logs/artifacts/collected; true"
+)
+STRAY = (
+    "ln -sf /srv/world/program/program.py /srv/answer.txt; echo x "
+    ">>/var/lib/world/recordings/a.jsonl; kill -9 1; pkill -9 python3; true"
+)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +135,10 @@ async def test_an_agent_reads_neither_program_nor_state_nor_what_others_did(
             60,
         )
         assert (await ask(container, read_check(TREE), "root")).endswith("code 0")
-        seek = "cat /srv/world/program/program.py /srv/world/scenarios/*/scenario.json; ls /var/lib/world /srv/world /tests /solution"
+        seek = (
+            "cat /srv/world/program/program.py /srv/world/scenarios/*/scenario.json; ls "
+            "/var/lib/world /srv/world /tests /solution"
+        )
         told = await ask(
             container,
             f"{seek}; grep -rls 'class Shed' / --exclude-dir=proc --exclude-dir=sys | head",
@@ -140,7 +149,8 @@ async def test_an_agent_reads_neither_program_nor_state_nor_what_others_did(
         assert not re.search(r"^/\S*program\.py$", told, re.MULTILINE)
         running = await ask(
             container,
-            "for each in /proc/[0-9]*; do tr '\\0' '\\n' <$each/environ; cat $each/mem; done 2>&1 | head -c 99999",
+            "for each in /proc/[0-9]*; do tr '\\0' '\\n' <$each/environ; cat $each/mem; done "
+            "2>&1 | head -c 99999",
             "agent",
         )
         assert "Shed" not in running
@@ -281,7 +291,8 @@ async def test_every_cell_is_equal(boxes: Engine, base: CachedImage) -> None:
     assert {kind for kind, _ in cells} == {"stateful", "sql"}
     assert min(cells.values()) >= LEAST
     sys.stderr.write(
-        f"harbor: { {' '.join(cell): f'{earned[cell]}/{count}' for cell, count in cells.items()} }\n"
+        "harbor: "
+        f"{ {' '.join(cell): f'{earned[cell]}/{count}' for cell, count in cells.items()} }\n"
     )
 
 

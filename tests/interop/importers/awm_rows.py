@@ -32,7 +32,8 @@ INSERTS = {
         "INSERT INTO books (id, title, shelf) VALUES (3, 'Rivers', NULL);",
     ],
     "loans": [
-        "INSERT INTO loans (id, user_id, book_id, days, created_at) VALUES (1, 1, 2, 14, '2025-01-01T00:00:00Z')"
+        "INSERT INTO loans (id, user_id, book_id, days, created_at) VALUES (1, 1, 2, 14, "
+        "'2025-01-01T00:00:00Z')"
     ],
 }
 LENT = """def verify_task_completion(initial_db_path: str, final_db_path: str, final_answer: str | None = None) -> dict:
@@ -210,13 +211,6 @@ PLOT_ROWS = [
             "datetime('now', '-30 days'));",
             "INSERT INTO plots (id, holder_id, name, sown_at) VALUES (2, 2, 'North', "
             "datetime('now', '-9 days'));",
-        ],
-    },
-    {
-        "table_name": "watches",
-        "insert_statements": [
-            "INSERT INTO watches VALUES (1, 2)",
-            "INSERT INTO watches VALUES (2, 2)",
         ],
     },
     {

@@ -271,9 +271,8 @@ async def test_lines_that_nobody_can_read_are_said_and_the_others_are_read(
     root = write_release(tmp_path / "release", make_release())
     with (root / "gen_tasks.jsonl").open("a") as file:
         file.write(
-            '{"scenario": \n[1]\n{"scenario": "other"}\n{"scenario": "other", "db_schema": {"tables": 7}}\n'
-            + "[" * 5000
-            + "\n"
+            '{"scenario": \n[1]\n{"scenario": "other"}\n{"scenario": "other", "db_schema": '
+            '{"tables": 7}}\n' + "[" * 5000 + "\n"
         )
         file.write(
             f'{{"scenario": "{NAME}", "tasks": ["\\ud800"]}}\n' + "[" * 900 + "]" * 900 + "\n"

@@ -450,7 +450,8 @@ NAMED = [
 async def test_a_tool_is_a_query_or_a_change_by_its_name_or_else_by_its_code(
     tmp_path: Path, jail: Sandbox
 ) -> None:
-    """Names in the form of the release: `query_…`, `camelCase`, a subject before the verb, or no verb at all."""
+    """Names in the form of the release: `query_…`, `camelCase`, a subject before the verb, or no
+    verb at all."""
     code = "".join(
         f"@mcp.tool()\ndef {name}(desk_id: str) -> object:\n    {body}\n\n\n"
         for name, _, _, body in NAMED

@@ -296,7 +296,8 @@ async def test_what_endless_terminals_needs_and_is_not_here_has_its_reason(
     ("command", "left"),
     [
         pytest.param(
-            "apt-get update && apt-get install -y --no-install-recommends python3 git && rm -rf /var/lib/apt/lists/*",
+            "apt-get update && apt-get install -y --no-install-recommends python3 git && rm -rf "
+            "/var/lib/apt/lists/*",
             "",
             id="had",
         ),

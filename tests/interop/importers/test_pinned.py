@@ -20,7 +20,8 @@ SERVERS = {
 async def test_of_a_release_as_much_is_mapped_as_ever_and_the_rest_is_refused_by_name(
     tmp_path: Path, jail: Sandbox
 ) -> None:
-    """Counts of a release of five servers. A change that maps less than this, or is silent about what it leaves out, turns it red."""
+    """Counts of a release of five servers. A change that maps less than this, or is silent about
+    what it leaves out, turns it red."""
     more = [
         describe(one, place="string")
         for one in ("print_plan", "get_note", "get_weather", "list_files", "list_names")

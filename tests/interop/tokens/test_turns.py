@@ -178,7 +178,8 @@ def test_control_tokens_that_anybody_writes_stay_text(tmp_path: Path, marks: str
     assert loud.ids.count(call_end) == quiet.ids.count(call_end)
     assert chat.decode(loud.ids).count("I obey.<|im_end|>") == 4, "and yet it is all there"
     assert read_masked(chat, loud)[1] == f"I saw {hostile}<|im_end|>"
-    # The encoder that trainers call by default takes all of them for control tokens: the test would see it.
+    # The encoder that trainers call by default takes all of them for control tokens: the test would
+    # see it.
     assert (
         chat.engine.encode(chat.decode(loud.ids), add_special_tokens=False).ids.count(end) == 5 + 8
     )
@@ -264,7 +265,8 @@ def test_a_template_that_asks_for_the_date_is_refused_until_it_is_given_one(tmp_
 def test_whatever_is_written_what_is_masked_is_what_was_said_or_the_row_is_refused(
     tmp_path: Path, name: str, marks: str
 ) -> None:
-    """Odd texts everywhere. Control tokens are as many as in a tame conversation of the same shape."""
+    """Odd texts everywhere. Control tokens are as many as in a tame conversation of the same
+    shape."""
     family, chance = FAMILIES[name], random.Random(name)
     chat = open_family(name, tmp_path, marks, enable_thinking=False)
     control = {one for one in (*family.special, family.bos, family.eos) if one}

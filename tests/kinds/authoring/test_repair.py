@@ -115,8 +115,8 @@ async def test_a_repair_is_prompt_reply_and_all_complaints_once(journal: Journal
     assert [message.role for message in third] == ["user", "assistant", "user", "assistant", "user"]
     told = second[2].text
     assert (
-        '1. call 3, book {"id":1}: was rejected (limit: 3). It must succeed.\n2. 1 changes nothing\n'
-        in told
+        '1. call 3, book {"id":1}: was rejected (limit: 3). It must succeed.\n2. 1 changes '
+        "nothing\n" in told
     )
     assert "3. " not in told
     assert [len(version.complaints) for version in versions] == [3, 3, 0]

@@ -45,7 +45,7 @@ async def play(policy: Any, title: str, jail: Sandbox) -> Rollout:
     environment, scenario = find(title)
     return await play_scenario(
         policy, scenario, environment, jail, "shown", 1, form="conversation", limits=LONG
-    )  # pyright: ignore[reportArgumentType]
+    )
 
 
 def test_the_folder_is_what_its_parts_say() -> None:

@@ -81,7 +81,8 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="cost per kept",
         ),
         pytest.param(
-            f"select repair, outcome, fault, versions, unchanged from versions where run = '{FIRST}' and stage = 'build'",
+            "select repair, outcome, fault, versions, unchanged from versions where run = "
+            f"'{FIRST}' and stage = 'build'",
             [
                 (0, "built", "none", 1, 0),
                 (0, "failed", "code", 1, 0),
@@ -134,7 +135,8 @@ _OUTCOMES = {"p": "pass", "f": "fail", "e": "error", "u": "error"}
             id="what repairs took",
         ),
         pytest.param(
-            "select scenario, outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds order by outcome",
+            "select scenario, outcome, reason, false_accept, false_accept_n, false_reject, "
+            "false_reject_n from bounds order by outcome",
             [
                 (EASY.id, "kept", "", 0.0482, 60, 0.2589, 10),
                 (HARD.id, "not_measured", "no_truth", None, None, None, None),
@@ -194,7 +196,8 @@ def test_the_last_version_says_what_was_mended(
             "create table exits (run text, subject text, lap text, stage text, recipe text)"
         )
         connection.execute(
-            "create table builds (run text, subject text, repair bigint, outcome text, fault text, sent_back text)"
+            "create table builds (run text, subject text, repair bigint, outcome text, fault "
+            "text, sent_back text)"
         )
         for repair, (outcome, blamed, told) in enumerate(versions):
             sent_back = json.dumps(
@@ -233,7 +236,8 @@ def test_trainability_is_the_chance_that_the_gate_tells() -> None:
     probed: dict[str, ProbeCounts] = {}
     with duckdb.connect() as connection:
         connection.execute(
-            "create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)"
+            "create table rollouts (run text, environment text, scenario text, policy text, "
+            "outcome text, termination text)"
         )
         for place in range(40):
             rate = dice.choice([0.0, 0.5, 1.0, None])
@@ -286,7 +290,8 @@ def test_who_spoils_conversations_does_not_pass_more_often(
     """A trial that a spoilt conversation replaces by an error would otherwise raise the rate."""
     with duckdb.connect() as connection:
         connection.execute(
-            "create table rollouts (run text, environment text, scenario text, policy text, outcome text, termination text)"
+            "create table rollouts (run text, environment text, scenario text, policy text, "
+            "outcome text, termination text)"
         )
         connection.executemany(
             "insert into rollouts values ('r', 'e', 's', 'p', ?, ?)",

@@ -220,10 +220,10 @@ async def test_an_openai_batch(vendors: Loopback, chatgpt: openai.AsyncOpenAI) -
 
 def _line(text: str) -> str:
     body = '{"model": "m", "messages": [{"role": "user", "content": "%s"}]}'
-    return '{"custom_id": "%s", "method": "POST", "url": "/v1/chat/completions", "body": %s}' % (
+    return '{"custom_id": "%s", "method": "POST", "url": "/v1/chat/completions", "body": %s}' % (  # noqa: UP031
         text,
         body % text,
-    )  # noqa: UP031
+    )
 
 
 async def test_an_anthropic_batch(vendors: Loopback, claude: anthropic.AsyncAnthropic) -> None:

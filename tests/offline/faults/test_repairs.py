@@ -77,7 +77,8 @@ def test_what_was_right_is_not_made_wrong(prompt: str) -> None:
 def test_a_clean_scenario_that_is_complained_about_comes_as_another_variant_by_the_number_of_complaints() -> (
     None
 ):
-    """What failed may lie in the state, so another version comes with another; the words of the complaint do not choose it."""
+    """What failed may lie in the state, so another version comes with another; the words of the
+    complaint do not choose it."""
     inputs, said = pose("scenario", THEME, 0), list[str]()
     for _ in range(3):
         said.append(

@@ -136,7 +136,8 @@ def test_the_author_s_people_hide_something_and_hold(theme: str) -> None:
     "kind", ["contradictory_user", "user_lacks_fact", "opening_tells_all", "opening_missing"]
 )
 def test_a_planted_fault_of_the_person_is_found(kind: str) -> None:
-    # Some scenarios hide nothing, or no amount and no day: several of each theme, so that one at least can be spoilt.
+    # Some scenarios hide nothing, or no amount and no day: several of each theme, so that one at
+    # least can be spoilt.
     planted = [
         author.plant("scenario", kind, pose("scenario", theme, number), SEED, 0)
         for theme in SAMPLE

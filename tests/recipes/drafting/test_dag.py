@@ -75,7 +75,8 @@ async def test_the_rows_that_are_named_are_enough_and_each_is_needed(
 async def test_a_row_that_a_needed_one_refers_to_is_needed_though_the_program_would_not_miss_it(
     jail: Sandbox,
 ) -> None:
-    """An order knows its customer. The program never looks, and a state without that row breaks a promise all the same."""
+    """An order knows its customer. The program never looks, and a state without that row breaks a
+    promise all the same."""
     orders = {
         "columns": ["id", "customer_id", "parcel_id", "agent_id"],
         "rows": [["ord_3c", "cus_1a", None, "agt_7f"]],

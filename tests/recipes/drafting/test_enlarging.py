@@ -175,7 +175,8 @@ async def test_a_scenario_over_more_records_asks_for_the_same_and_comes_to_the_s
 def test_a_recipe_without_tables_says_so() -> None:
     with pytest.raises(
         SettingsError,
-        match=r"^Recipe envscaler makes no tables .* Take awm, scaleenv, agentscaler, envfactory, autoforge with",
+        match=r"^Recipe envscaler makes no tables .* Take awm, scaleenv, agentscaler, envfactory, "
+        r"autoforge with",
     ):
         check_recipe(RunConfig(enlarge=1))
     check_recipe(RunConfig(recipe="awm", enlarge=1))

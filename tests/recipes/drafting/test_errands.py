@@ -260,7 +260,8 @@ async def test_the_prompts_own_example_stands() -> None:
 
 
 def test_every_scenario_prompt_has_its_line_at_the_end() -> None:
-    """What is constant comes first, so that a provider's prompt cache holds it for all scenarios of an environment."""
+    """What is constant comes first, so that a provider's prompt cache holds it for all scenarios of
+    an environment."""
     for name in (
         "shared/scenario",
         "scaleenv/chain",

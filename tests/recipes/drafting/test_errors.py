@@ -91,7 +91,8 @@ def test_a_first_version_has_no_summary() -> None:
 async def test_the_repair_loop_hands_the_summary_to_the_next_author(
     wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three versions fail in one conversation; the third is written with a summary of two, unless the run wants none."""
+    """Three versions fail in one conversation; the third is written with a summary of two, unless
+    the run wants none."""
     repairs, models = list[Repair](), Models()
     recipe = replace(
         RECIPES["awm"](read_themes()),

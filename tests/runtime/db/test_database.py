@@ -67,7 +67,8 @@ def test_state_is_table_key_row(database: Database) -> None:
         ("select sqlite_version()", "sqlite_version"),
         ("delete from notes; delete from loans", "one statement"),
         (
-            "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n",
+            "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) "
+            "from n",
             "steps",
         ),
         ("select count(*) from loans where id = ?", "parameters"),
@@ -214,7 +215,8 @@ COUNTS = "select last_insert_rowid() as inserted, changes() as changed"
 def test_counts_of_a_connection_start_over(
     backend: MakeBackend, database: Database, db: Db
 ) -> None:
-    """A rollback leaves both as they were: an `insert or ignore` that does nothing would be told the last session's id."""
+    """A rollback leaves both as they were: an `insert or ignore` that does nothing would be told
+    the last session's id."""
     assert db.query(COUNTS) == [{"inserted": 0, "changed": 0}]
     db.execute("insert into notes (id, text) values (7, 'a'), (8, 'b')")
     assert db.query(COUNTS) == [{"inserted": 8, "changed": 2}]
@@ -353,7 +355,8 @@ def test_chance_is_seeded_and_counted(backend: MakeBackend) -> None:
         ("create table t (id primary key)", "without a type"),
         ("create table t (id text collate nocase primary key)", "nocase"),
         (
-            "create table t (id integer primary key, t integer references t (id) deferrable initially deferred)",
+            "create table t (id integer primary key, t integer references t (id) deferrable "
+            "initially deferred)",
             "INITIALLY DEFERRED",
         ),
         ("create virtual table t using fts5 (a)", "virtual"),
@@ -368,12 +371,14 @@ def test_chance_is_seeded_and_counted(backend: MakeBackend) -> None:
         (f"{SCHEMA}; drop table notes", "only create"),
         (f"{SCHEMA}; create temp table loans (id text primary key)", "only create"),
         (
-            f"{SCHEMA}; create temp trigger t before update on loans begin select raise(ignore); end",
+            f"{SCHEMA}; create temp trigger t before update on loans begin select raise(ignore); "
+            "end",
             "only create",
         ),
         (f"{SCHEMA}; create temp view loans as select 1 as id", "only create"),
         (
-            f"{SCHEMA}; create trigger envmill_x after update on loans begin delete from notes; end",
+            f"{SCHEMA}; create trigger envmill_x after update on loans begin delete from notes; "
+            "end",
             "keeps for its own",
         ),
     ],

@@ -42,9 +42,9 @@ PATCHES: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
         "JSONEncoder",
     ),
     "setting of an object": (
-        lambda patch: patch.setattr(json._default_encoder, "indent", 2),
+        lambda patch: patch.setattr(json._default_encoder, "indent", 2),  # pyright: ignore
         "json._default_encoder",
-    ),  # pyright: ignore
+    ),
     "submodule": (
         lambda patch: patch.setattr(json.encoder, "FLOAT_REPR", str, raising=False),
         "json.encoder",

@@ -58,8 +58,8 @@ def test_a_session_in_namespaces_sees_nothing_and_nobody() -> None:
             network = Path("/sys/class/net").exists() or Path("/proc/net").exists()
             os.write(
                 writer,
-                json.dumps([os.listdir("/"), os.getppid(), os.getpid() > 1, network]).encode(),
-            )  # noqa: PTH208
+                json.dumps([os.listdir("/"), os.getppid(), os.getpid() > 1, network]).encode(),  # noqa: PTH208
+            )
             os._exit(0)
         return json.loads(os.read(reader, 4096))
 

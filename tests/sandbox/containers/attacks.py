@@ -64,7 +64,10 @@ async def withstand(container: Container, name: str) -> None:
     assert after.text == "calm\n", (name, after)
 
 
-WRITES = "for each in /etc/a /etc/own/a /usr/a /bin/a /lib/a /a /var/a /srv/a /root/a; do { echo 1 >$each; } 2>/dev/null && echo $each; done"
+WRITES = (
+    "for each in /etc/a /etc/own/a /usr/a /bin/a /lib/a /a /var/a /srv/a /root/a; do { echo 1 "
+    ">$each; } 2>/dev/null && echo $each; done"
+)
 """Tells where it can write."""
 UNDONE = (
     "mount -o remount,rw / || umount -l / || mv /lib /other || mkdir /nonexistent || python3 -c "

@@ -162,7 +162,8 @@ async def test_a_copy_has_the_files_and_nothing_of_what_passes(
 ) -> None:
     async with lend(boxes, small) as first:
         await first.shell(
-            "mkdir -p /tmp/a /var/x; echo 1 >/tmp/a/b; echo 1 >/var/x/kept; ln -s /var/x /root; echo 1 >/run/r; sleep 100 &"
+            "mkdir -p /tmp/a /var/x; echo 1 >/tmp/a/b; echo 1 >/var/x/kept; ln -s /var/x /root; "
+            "echo 1 >/run/r; sleep 100 &"
         )
         copy = await first.copy(["/tmp", "/root"])
         told = (

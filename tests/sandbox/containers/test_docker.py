@@ -179,7 +179,8 @@ async def test_a_copy_begins_with_the_files_and_a_judge_is_looked_into_by_nobody
     await copy.down()
     for judges in (False, True):
         await container.shell(
-            "(sleep 0.5; for each in /proc/[0-9]*/fd/0; do cat $each; done >/srv/seen 2>/dev/null) </dev/null &"
+            "(sleep 0.5; for each in /proc/[0-9]*/fd/0; do cat $each; done >/srv/seen "
+            "2>/dev/null) </dev/null &"
         )
         await container.run(
             ["/usr/bin/python3", "-I", "-c", "import time; time.sleep(1.5)"],
@@ -197,7 +198,8 @@ async def test_a_sealed_copy_is_written_to_where_it_works_alone(
         [
             "/bin/sh",
             "-c",
-            "echo 1 >/srv/kept; mkdir /home/shut; chown nobody /home/shut; chmod 700 /home/shut; mkfifo /srv/pipe",
+            "echo 1 >/srv/kept; mkdir /home/shut; chown nobody /home/shut; chmod 700 /home/shut; "
+            "mkfifo /srv/pipe",
         ]
     )
     copy = await container.copy()
@@ -217,8 +219,8 @@ async def test_a_sealed_copy_is_written_to_where_it_works_alone(
             await copy.shell("stat -c '%F %U %a' /srv/kept /srv/pipe /home/shut /etc/own/kept /tmp")
         ).text
         assert (
-            told
-            == "regular file root 644\nfifo root 644\ndirectory nobody 700\nregular file root 644\ndirectory root 1777\n"
+            told == "regular file root 644\nfifo root 644\ndirectory nobody 700\nregular file root "
+            "644\ndirectory root 1777\n"
         )
     finally:
         await copy.down()

@@ -144,7 +144,8 @@ async def test_a_restored_machine_returns_to_its_beginning_too(containers: Conta
         reference = await take_reference(container, WORKING)
         await _run(
             container,
-            "for each in /home /root /srv/work; do echo 1 >$each/mark; done; echo x >/srv/work/kept",
+            "for each in /home /root /srv/work; do echo 1 >$each/mark; done; echo x "
+            ">/srv/work/kept",
         )
         await container.reset(await container.snapshot())
         await _run(container, DID)

@@ -68,7 +68,8 @@ async def test_a_program_is_read_again_once_it_was_touched(containers: Container
             [
                 "/bin/bash",
                 "-c",
-                "cp -p --remove-destination /bin/cat /bin/bash.new; mv /bin/bash.new /bin/bash; rm /etc/ld.so.cache",
+                "cp -p --remove-destination /bin/cat /bin/bash.new; mv /bin/bash.new /bin/bash; "
+                "rm /etc/ld.so.cache",
             ]
         )
         after = await read_trusted(container, known)
@@ -118,7 +119,8 @@ report()
 async def test_a_check_may_import_any_module_of_the_library(
     containers: Containers, held: bool
 ) -> None:
-    """A package of which the archive held a part hid the rest of it; what a probe imports late must be there when the disk is shut."""
+    """A package of which the archive held a part hid the rest of it; what a probe imports late must
+    be there when the disk is shut."""
     async with containers() as container:
         library = await pack_library(container)
         if held:

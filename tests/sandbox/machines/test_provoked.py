@@ -252,7 +252,8 @@ while True:
 async def test_a_module_that_is_there_while_the_judge_asks_is_not_loaded(
     containers: Containers,
 ) -> None:
-    """The check of the backups opens an archive, for which the library imports `gzip` when it is needed."""
+    """The check of the backups opens an archive, for which the library imports `gzip` when it is
+    needed."""
     healthy = load_system("backup")
     async with containers() as container:
         ground = await take_ground(container, healthy)
@@ -329,7 +330,8 @@ def test_the_disk():
 async def test_tests_are_asked_with_and_without_a_packed_library(
     containers: Containers, held: bool, packed: bool
 ) -> None:
-    """Sessions that begin on a layer have one. While the agent's processes run, nothing is imported from the disk."""
+    """Sessions that begin on a layer have one. While the agent's processes run, nothing is imported
+    from the disk."""
     async with containers() as container:
         await container.put("/usr/lib/python3.11/judged/__init__.py", b"")
         library = (await take_ground(container, SHARE)).library

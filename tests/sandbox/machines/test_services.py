@@ -36,7 +36,8 @@ async def test_another_process_of_the_same_program_does_not(containers: Containe
             [
                 "/bin/bash",
                 "-c",
-                f"nginx -s stop; sleep 0.5; {own}; setsid -f nginx -c /tmp/own.conf >/dev/null 2>&1 </dev/null",
+                f"nginx -s stop; sleep 0.5; {own}; setsid -f nginx -c /tmp/own.conf >/dev/null "
+                "2>&1 </dev/null",
             ]
         )
         await container.run(

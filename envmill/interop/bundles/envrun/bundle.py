@@ -71,7 +71,8 @@ class RunEngine:
         apart: bool = False,
         nice: int = 0,
     ) -> None:
-        """`apart` runs generated checks in a jail of their own, so that no call waits for one; `nice` yields the processor to others."""
+        """`apart` runs generated checks in a jail of their own, so that no call waits for one;
+        `nice` yields the processor to others."""
         self.trusted, self._without, self._apart, self._nice = trusted, without, apart, nice
         self.numbers = count(1)
         """Numbers of sessions: a jail knows each by its own."""
@@ -174,7 +175,8 @@ class Bundle:
         """A scenario with its initial state."""
         if name not in self.list_scenarios():
             raise FolderError(
-                f"There is no scenario {name!r} here. There are: {', '.join(self.list_scenarios())}."
+                f"There is no scenario {name!r} here. There are: "
+                f"{', '.join(self.list_scenarios())}."
             )
         file = f"{SCENARIOS}/{name}/{SCENARIO}"
         told = self._read(file, _SCENARIO)

@@ -84,7 +84,8 @@ class PlainFiles:
         hidden: bool = False,
         skipped: Collection[str] = (),
     ) -> None:
-        """`largest` bounds the bytes of one file; `hidden` also lists hidden files and __pycache__; paths in `skipped` are not listed."""
+        """`largest` bounds the bytes of one file; `hidden` also lists hidden files and __pycache__;
+        paths in `skipped` are not listed."""
         self.root, self.hidden = root, hidden
         self._largest, self._skipped, self._entries = largest, skipped, 0
         self._held: dict[str, bytes] = {}
@@ -298,7 +299,8 @@ def parse_json(
     complain: Callable[..., Exception] = fault,
     most: int = MAX_VALUES,
 ) -> Any:
-    """Text as JSON, and no more than JSON: what Python takes besides (NaN, 1e400, half characters, a key twice) is refused."""
+    """Text as JSON, and no more than JSON: what Python takes besides (NaN, 1e400, half characters,
+    a key twice) is refused."""
 
     def refuse(what: str, mend: str = "Correct it there.") -> NoReturn:
         raise complain(file, what, mend, place)

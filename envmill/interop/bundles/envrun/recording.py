@@ -60,7 +60,8 @@ def read_recording(path: Path) -> Recording:
         ]
         if head["recording"] != LAYOUT:
             raise FolderError(
-                f"{path} is a recording of layout {head['recording']}, and {LAYOUT} is read here. Record it again."
+                f"{path} is a recording of layout {head['recording']}, and {LAYOUT} is read here. "
+                "Record it again."
             )
         outage = next((str(one["outage"]) for one in rest if "outage" in one), "")
         moves: list[Message] = [_check_move(one) for one in rest if "outage" not in one]
@@ -76,7 +77,8 @@ def read_recording(path: Path) -> Recording:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FolderError(
-            f"{path} is no recording ({type(error).__name__}: {error}). `mcp --record FILE` writes one."
+            f"{path} is no recording ({type(error).__name__}: {error}). `mcp --record FILE` "
+            "writes one."
         ) from None
 
 
@@ -88,7 +90,8 @@ def score_recording(bundle: Bundle, path: Path, name: str, said: Sequence[str] =
         raise FolderError(f"{path} was recorded in another environment. Score it there.")
     if recording.scenario not in (name, bundle.find_id(name)):
         raise FolderError(
-            f"{path} was recorded in {recording.scenario or 'no scenario'}, not in {name}. Name the one it was recorded in."
+            f"{path} was recorded in {recording.scenario or 'no scenario'}, not in {name}. Name "
+            "the one it was recorded in."
         )
     if recording.fault:
         return make_error(recording.fault)

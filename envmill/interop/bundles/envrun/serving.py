@@ -90,7 +90,8 @@ def _find_start(bundle: Bundle, asked: argparse.Namespace) -> Message:
     state = None if asked.scenario else bundle.read_start()
     if not asked.scenario and state is None:
         raise FolderError(
-            f"It has no start of its own. Choose a scenario by --scenario: {', '.join(bundle.list_scenarios())}."
+            "It has no start of its own. Choose a scenario by --scenario: "
+            f"{', '.join(bundle.list_scenarios())}."
         )
     told = (
         bundle.read_scenario(asked.scenario)

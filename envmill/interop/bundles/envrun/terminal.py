@@ -70,7 +70,8 @@ def _make_parser() -> argparse.ArgumentParser:
     call.add_argument("arguments", nargs="?", default="{}", help="as JSON; none when left out")
     score = commands.add_parser(
         "score",
-        help="the verdict on a file of moves, one JSON object a line, or on what `mcp --record` wrote",
+        help="the verdict on a file of moves, one JSON object a line, or on what `mcp --record` "
+        "wrote",
     )
     score.add_argument("scenario")
     score.add_argument("moves", type=Path)

@@ -64,7 +64,8 @@ class Guard:
         elif host not in LOOPBACK:
             return (
                 403,
-                f"Without a token only this machine may ask, and {host!r} is another name. Set {self.setting}.",
+                f"Without a token only this machine may ask, and {host!r} is another name. Set "
+                f"{self.setting}.",
             )
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self.most:

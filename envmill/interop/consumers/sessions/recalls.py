@@ -27,7 +27,8 @@ PLACE, TOKEN, SECONDS, REQUIRED = (
     "ENVMILL_RECALLS_SECONDS",
     "ENVMILL_RECALLS_REQUIRED",
 )
-"""File or URL; its bearer token; how often it is read at most; `1` where nothing may begin without it."""
+"""File or URL; its bearer token; how often it is read at most; `1` where nothing may begin without
+it."""
 EVERY = 30.0
 FORM = 1
 _WAIT = 5.0
@@ -91,7 +92,8 @@ class RecallFeed:
         self._refresh()
         if self.required and self._problem:
             raise FeedError(
-                f"The recall feed {self.place} is required and cannot be read: {self._problem}. Nothing begins without it."
+                f"The recall feed {self.place} is required and cannot be read: {self._problem}. "
+                "Nothing begins without it."
             )
         for name in (row.scenario, row.environment):
             if name in self._withdrawn:
@@ -109,7 +111,8 @@ class RecallFeed:
         }
 
     def _refresh(self) -> None:
-        """One reader at a time. Others go on with what is known, and wait only where nothing is known yet."""
+        """One reader at a time. Others go on with what is known, and wait only where nothing is
+        known yet."""
         if self._clock() - self._read_at < self._every or not self._reading.acquire(
             blocking=not self._is_known
         ):
@@ -132,7 +135,8 @@ class RecallFeed:
             self._seq = max(seq, self._seq)
         if problem and problem != self._problem:
             warnings.warn(
-                f"Recall feed {self.place}: {problem}. What is known stays withdrawn; newer recalls are missed.",
+                f"Recall feed {self.place}: {problem}. What is known stays withdrawn; newer "
+                "recalls are missed.",
                 stacklevel=4,
             )
         self._problem = problem
@@ -155,8 +159,14 @@ class _NoRedirect(HTTPRedirectHandler):
     """A credential is sent nowhere else."""
 
     def redirect_request(
-        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
-    ) -> None:  # noqa: ARG002
+        self,
+        req: Any,  # noqa: ARG002
+        fp: Any,  # noqa: ARG002
+        code: int,  # noqa: ARG002
+        msg: str,  # noqa: ARG002
+        headers: Any,  # noqa: ARG002
+        newurl: str,  # noqa: ARG002
+    ) -> None:
         return None
 
 
@@ -169,7 +179,8 @@ def _check_place(place: str) -> None:
     url = urlsplit(place)
     if url.scheme != "https" and not (url.scheme == "http" and url.hostname in _LOOPBACK):
         raise SetError(
-            f"{PLACE} is {place!r}. Name a file, an https address, or an http address of this machine."
+            f"{PLACE} is {place!r}. Name a file, an https address, or an http address of this "
+            "machine."
         )
 
 

@@ -75,11 +75,13 @@ def _read_row(line: str, place: str) -> ScenarioRow:
     layout = _read_layout(told)
     if layout != LAYOUT:
         raise SetError(
-            f"{place}: it is of layout {layout}, and this adapter reads {LAYOUT}. Use the adapter that lies in the same export."
+            f"{place}: it is of layout {layout}, and this adapter reads {LAYOUT}. Use the adapter "
+            "that lies in the same export."
         )
     if strange := sorted(told.keys() ^ _FIELDS):
         raise SetError(
-            f"{place}: its fields are not those of a row ({', '.join(strange)}). Export the folder again."
+            f"{place}: its fields are not those of a row ({', '.join(strange)}). Export the "
+            "folder again."
         )
     return ScenarioRow(**told)
 

@@ -36,14 +36,16 @@ class ScenarioSet:
         if scenario not in self._known:
             some = ", ".join([*self._known][:3])
             raise SetError(
-                f"There is no scenario {scenario!r} in this set. It has {len(self._known)}, {some or 'none'} among them."
+                f"There is no scenario {scenario!r} in this set. It has {len(self._known)}, "
+                f"{some or 'none'} among them."
             )
         return self._known[scenario]
 
     def begin(
         self, scenario: str, seed: int | None = None, lane: Lane | None = None
     ) -> ScenarioSession:
-        """A session of its own; WithdrawnError where the scenario was recalled. Another seed gives other ids; verdicts allow for it.
+        """A session of its own; WithdrawnError where the scenario was recalled. Another seed gives
+        other ids; verdicts allow for it.
 
         `lane` is one that was taken for it, and is given back where the session cannot begin.
         """
@@ -72,14 +74,16 @@ class ScenarioSet:
     def branch(
         self, turns: Sequence[SessionTurn], scenario: str, seed: int, lane: Lane | None = None
     ) -> ScenarioSession:
-        """A session that has come where another one was after these turns. They are made again; another reply or state is a SetError."""
+        """A session that has come where another one was after these turns. They are made again;
+        another reply or state is a SetError."""
         session = self.begin(scenario, seed, lane)
         try:
             for place, turn in enumerate(turns, 1):
                 again = session.repeat(turn)
                 if again != turn:
                     raise SetError(
-                        f"Turn {place} came to something else when it was made again, so there is nothing to branch from."
+                        f"Turn {place} came to something else when it was made again, so there is "
+                        "nothing to branch from."
                     )
         except BaseException:
             session.close()

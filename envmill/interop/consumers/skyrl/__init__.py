@@ -28,7 +28,8 @@ _HERE = Path(__file__).parent
 
 
 def describe_row(row: ScenarioRow) -> dict[str, Any]:
-    """A row of SkyRL's data set. SkyRL renders messages alone, so the tools stand in the system message."""
+    """A row of SkyRL's data set. SkyRL renders messages alone, so the tools stand in the system
+    message."""
     tools = "\n".join(
         json.dumps(tool["function"], sort_keys=True, ensure_ascii=False) for tool in row.tools
     )

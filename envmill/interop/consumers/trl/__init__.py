@@ -38,7 +38,10 @@ def _find_obstacles(tool: dict[str, Any]) -> Iterator[str]:
             or keyword.iskeyword(parameter)
             or parameter in ("self", "return")
         ):
-            yield f"the parameter {parameter} of the tool {name} cannot be the name of a parameter of a Python method"
+            yield (
+                f"the parameter {parameter} of the tool {name} cannot be the name of a parameter "
+                "of a Python method"
+            )
 
 
 CONSUMER = Consumer(

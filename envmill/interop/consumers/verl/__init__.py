@@ -92,7 +92,8 @@ def write_tools(names: Mapping[tuple[str, str], str]) -> str:
 def describe_row(
     row: ScenarioRow, index: int, names: Mapping[tuple[str, str], str]
 ) -> dict[str, Any]:
-    """A row of verl's data set. The verifier stays sealed, so the ground truth is the scenario's name."""
+    """A row of verl's data set. The verifier stays sealed, so the ground truth is the scenario's
+    name."""
     return {
         "data_source": "envmill",
         "agent_name": AGENT,

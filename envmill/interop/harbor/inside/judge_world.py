@@ -31,7 +31,8 @@ def main() -> int:
         )
     if not (ARTIFACTS / "collected").is_file():
         return report_unknown(
-            "the command in [[verifier.collect]] of task.toml was not run, or its files were not brought here"
+            "the command in [[verifier.collect]] of task.toml was not run, or its files were not "
+            "brought here"
         )
     verdict = judge(read_words(ARTIFACTS / "answer.txt"), ARTIFACTS / "moves.jsonl")
     if verdict["outcome"] not in ENDS:

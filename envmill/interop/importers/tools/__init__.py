@@ -37,7 +37,8 @@ def _read_list(place: str) -> list[str]:
     path = OWN / f"{place}.txt" if (OWN / f"{place}.txt").is_file() else Path(place)
     if not path.is_file():
         raise SettingsError(
-            f"There is no list of documents {place}. Known: {', '.join(sorted(one.stem for one in OWN.glob('*.txt')))}."
+            f"There is no list of documents {place}. Known: "
+            f"{', '.join(sorted(one.stem for one in OWN.glob('*.txt')))}."
         )
     lines = [line.partition("#")[0].strip() for line in path.read_text().splitlines()]
     sources = [tuple(line.partition(":")) for line in lines if line]
@@ -48,7 +49,8 @@ def _read_list(place: str) -> list[str]:
 
 
 def read_sources(documents: str) -> dict[str, ToolHarvest]:
-    """Reader → what came of the documents named, as `reader:source` with commas between; of the factory's own where none is."""
+    """Reader → what came of the documents named, as `reader:source` with commas between; of the
+    factory's own where none is."""
     named: dict[str, list[str]] = (
         {} if documents else {"openapi": [str(path) for path in sorted(OWN.glob("*.json"))]}
     )
@@ -56,14 +58,16 @@ def read_sources(documents: str) -> dict[str, ToolHarvest]:
         reader, _, place = one.partition(":")
         if reader not in TOOL_LISTS or not place:
             raise SettingsError(
-                f"{one!r} names no documents: write `reader:source`, with one of {', '.join(TOOL_LISTS)}."
+                f"{one!r} names no documents: write `reader:source`, with one of "
+                f"{', '.join(TOOL_LISTS)}."
             )
         named.setdefault(reader, []).append(place)
     harvests = {reader: TOOL_LISTS[reader](places) for reader, places in named.items()}
     _part_names(list(harvests.values()))
     if not any(harvest.sketches for harvest in harvests.values()):
         raise SettingsError(
-            f"No tool was found in {documents}: `envmill tools read {documents} --remarks` says what was seen there."
+            f"No tool was found in {documents}: `envmill tools read {documents} --remarks` says "
+            "what was seen there."
         )
     return harvests
 

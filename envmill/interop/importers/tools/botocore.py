@@ -50,7 +50,8 @@ def read_services(names: Sequence[str]) -> ToolHarvest:
     known = list_services(root)
     if unknown := [name for name in names if name not in known]:
         raise SettingsError(
-            f"The installed botocore has no service {unknown[0]}. It has {len(known)}, among them {', '.join(known[:8])}."
+            f"The installed botocore has no service {unknown[0]}. It has {len(known)}, among them "
+            f"{', '.join(known[:8])}."
         )
     for name in names or known:
         _Service(name, _read_model(root / name), harvest).read()

@@ -26,7 +26,8 @@ def read_files(sources: Sequence[str], harvest: ToolHarvest) -> Iterator[tuple[P
         place = Path(source)
         if not place.exists():
             raise SettingsError(
-                f"There is nothing at {place}. Name a document, or a folder of documents ({', '.join(ENDINGS)})."
+                f"There is nothing at {place}. Name a document, or a folder of documents "
+                f"({', '.join(ENDINGS)})."
             )
         for path in (
             sorted(one for one in place.rglob("*") if one.suffix in ENDINGS)
@@ -44,7 +45,8 @@ def read_files(sources: Sequence[str], harvest: ToolHarvest) -> Iterator[tuple[P
 
 
 def _read(path: Path, *, followed: bool) -> Json:
-    """A link is followed where the operator named it, and not where a folder of strangers holds it."""
+    """A link is followed where the operator named it, and not where a folder of strangers holds
+    it."""
     handle = os.open(
         path, os.O_RDONLY | os.O_CLOEXEC | (0 if followed else os.O_NOFOLLOW | os.O_NONBLOCK)
     )

@@ -26,7 +26,8 @@ def read_lines(healthy: Healthy, file: str) -> list[str]:
 
 
 def find_line(healthy: Healthy, line: FileLine) -> int | None:
-    """Number of the one line that the handle's text stands in, from 1; None when there is none or more than one."""
+    """Number of the one line that the handle's text stands in, from 1; None when there is none or
+    more than one."""
     found = [
         number for number, each in enumerate(read_lines(healthy, line.file), 1) if line.text in each
     ]

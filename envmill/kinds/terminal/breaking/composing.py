@@ -29,7 +29,8 @@ def compose(healthy: Healthy, count: int, dice: random.Random) -> BrokenSystem:
             chosen.append(fault)
     if len(chosen) < count:
         raise SettingsError(
-            f"{healthy.system.name} has no {count} places apart: ask for {len(chosen)} faults at most.",
+            f"{healthy.system.name} has no {count} places apart: ask for {len(chosen)} faults at "
+            "most.",
             count=count,
         )
     return BrokenSystem(system=healthy.system.name, variation=healthy.variation, faults=chosen)

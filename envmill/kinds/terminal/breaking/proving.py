@@ -109,7 +109,8 @@ async def _walk(
 async def _see_symptoms(
     container: Container, healthy: Healthy, ground: BaseListing, order: Sequence[Fault], mended: int
 ) -> dict[str, str]:
-    """Asked twice at both ends, for a check that disturbs what it looks at would judge the next one by its own traces."""
+    """Asked twice at both ends, for a check that disturbs what it looks at would judge the next one
+    by its own traces."""
     said = _keep_bad(await check_health(container, healthy, ground.library))
     again = (
         said

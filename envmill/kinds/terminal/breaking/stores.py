@@ -89,7 +89,10 @@ def fill_quota(spot: OperatorInput) -> Fault | None:
         return None
     folder, ending = quote(spot.handle.path), quote(spot.handle.suffix)
     owner = owner_of(spot.healthy, spot.handle.path)
-    broken = f"for n in $(seq {spot.handle.limit}); do echo left > {folder}/old-$n{ending}; chown {owner} {folder}/old-$n{ending}; done"
+    broken = (
+        f"for n in $(seq {spot.handle.limit}); do echo left > {folder}/old-$n{ending}; chown "
+        f"{owner} {folder}/old-$n{ending}; done"
+    )
     return _state(
         "full_quota",
         spot.handle,

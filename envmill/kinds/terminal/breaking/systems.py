@@ -68,7 +68,8 @@ def count_variations(name: str) -> int:
 
 
 def write_services(system: System) -> str:
-    """The program `services`. It waits until ports are open or processes gone, so that nobody has to guess how long."""
+    """The program `services`. It waits until ports are open or processes gone, so that nobody has
+    to guess how long."""
     starts = "\n".join(
         f"start_{name}() {{ {each.start}; }}\nport_{name}={each.port or 0}"
         for name, each in system.services.items()

@@ -56,7 +56,8 @@ class ErrandTrial(NamedTuple):
 async def try_machine(
     healthy: Healthy, answers: Sequence[str], sandbox: Sandbox, doubted: bool
 ) -> ErrandTrial:
-    """The image is built and the initial test asked. What fails twice is `doubted`: then the test is at fault."""
+    """The image is built and the initial test asked. What fails twice is `doubted`: then the test
+    is at fault."""
     if faults := list(find_exam_faults(healthy.exams[INITIAL])):
         return ErrandTrial("bad_test", "\n".join(faults), "initial_test")
     for path, content in healthy.files.items():
@@ -80,7 +81,8 @@ async def try_machine(
 async def try_solution(
     healthy: Healthy, errand: Errand, commands: Sequence[str], sandbox: Sandbox, doubted: bool
 ) -> ErrandTrial:
-    """The final test is asked of the machine as it is, then the path is walked and judged as an agent's would be."""
+    """The final test is asked of the machine as it is, then the path is walked and judged as an
+    agent's would be."""
     if faults := list(find_exam_faults(healthy.exams[FINAL])):
         return ErrandTrial("bad_test", "\n".join(faults), "final_test")
     async with lend_container(sandbox) as container:
@@ -113,12 +115,14 @@ async def try_solution(
 async def _try_without_restart(
     healthy: Healthy, errand: Errand, commands: Sequence[str], sandbox: Sandbox
 ) -> ErrandTrial | None:
-    """The same path where `services` starts nothing again: a final test that passes then cannot tell that a restart happened."""
+    """The same path where `services` starts nothing again: a final test that passes then cannot
+    tell that a restart happened."""
     names = ", ".join(errand.restarts)
     if not any(_RESTART.search(command) for command in commands):
         return ErrandTrial(
             "restart_missing",
-            f"The request needs {names} to be started again, and no command runs `services restart`.",
+            f"The request needs {names} to be started again, and no command runs `services "
+            "restart`.",
             "solution",
         )
     async with lend_container(sandbox) as container:
@@ -133,7 +137,10 @@ async def _try_without_restart(
         said, failure = await _ask(container, healthy, FINAL)
     if failure or any(said.values()):
         return None
-    words = f"Every test passes although {names} was never started again. Ask what the running service answers, or how long its process runs."
+    words = (
+        f"Every test passes although {names} was never started again. Ask what the running "
+        "service answers, or how long its process runs."
+    )
     return ErrandTrial("restart_unseen", words, "final_test")
 
 

@@ -27,11 +27,17 @@ def find_errand_faults(errand: Errand) -> Iterator[str]:
             "/home",
             "/root",
         ):
-            yield f"The place {place!r} is no path of its own: name the absolute path of what is made or changed."
+            yield (
+                f"The place {place!r} is no path of its own: name the absolute path of what is "
+                "made or changed."
+            )
         elif any(place == each or place.startswith(f"{each}/") for each in SKIPPED):
             yield f"The place {place!r} does not last: choose one outside of {', '.join(SKIPPED)}."
         elif not _is_named(place, errand.request):
-            yield f"The request never names {place!r} or the folder that it is in, so nobody can know where it goes."
+            yield (
+                f"The request never names {place!r} or the folder that it is in, so nobody can "
+                "know where it goes."
+            )
     yield from (
         f"The request tells the answer {each!r}: leave it to be worked out."
         for each in find_told(errand.answers, errand.request)

@@ -31,7 +31,8 @@ async def check_interface(built: EnvironmentCase, means: GateContext) -> Finding
         return drop(
             "W1",
             "interface",
-            f"a terminal has one tool, {SHELL.name}, as EnvMill describes it: derive its tools by its kind",
+            f"a terminal has one tool, {SHELL.name}, as EnvMill describes it: derive its tools "
+            "by its kind",
         )
     return keep("W1")
 
@@ -93,13 +94,17 @@ async def check_again(built: EnvironmentCase, means: GateContext) -> Finding:
                 "a machine that was well once is not well every time",
                 [*differing, *ill],
             )
-        words = f"one of {len(ends)} machines was not well, and {len(again)} after it were: the host may be too busy to say"
+        words = (
+            f"one of {len(ends)} machines was not well, and {len(again)} after it were: the host "
+            "may be too busy to say"
+        )
         return fail("W5", "unsteady_host", words, differing)
     if any(end.state is None for end in ends):
         return fail(
             "W5",
             "no_verdict",
-            f"the machine could not be examined: {next(end.message for end in ends if end.state is None)}",
+            "the machine could not be examined: "
+            f"{next(end.message for end in ends if end.state is None)}",
         )
     return keep("W5", {"machines": len(ends)})
 

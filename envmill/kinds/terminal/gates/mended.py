@@ -62,7 +62,8 @@ IDLERS: dict[str, Sequence[str]] = {
     "do_nothing": (),
     "restart_all": (RESTART,),
     "read_everything": (
-        "find /etc /srv /opt -type f -readable 2>/dev/null | head -500 | xargs -r head -c 2000 >/dev/null 2>&1",
+        "find /etc /srv /opt -type f -readable 2>/dev/null | head -500 | xargs -r head -c 2000 "
+        ">/dev/null 2>&1",
     ),
     "kill_all": ("kill -9 -1", "true"),
 }
@@ -128,7 +129,8 @@ async def check_oracle(subject: ScenarioCase, means: GateContext) -> Finding:
             "no_oracle",
             "There is no reference path to replay: give the scenario its mend scripts.",
         )
-    # What nobody touched is asked by gates to come: it is played while one of these machines is set up.
+    # What nobody touched is asked by gates to come: it is played while one of these machines is set
+    # up.
     finding, _ = await asyncio.gather(
         _repeat("S1", subject, means, 2), play_all(subject, means, [()])
     )
@@ -236,7 +238,8 @@ async def check_mutants(subject: ScenarioCase, means: GateContext) -> Finding:
 async def _leads_to_the_same(
     subject: ScenarioCase, means: GateContext, commands: Sequence[str]
 ) -> bool:
-    """Whether commands that pass leave the files of the places and the processes that the reference path leaves: the step that was left
+    """Whether commands that pass leave the files of the places and the processes that the reference
+    path leaves: the step that was left
     out did no more than a restart, or looked, and what was spoilt a service has made again."""
     (survived,) = await play_all(subject, means, [commands], brief=True, known=True)
     if not isinstance(survived, Trial) or survived.verdict.outcome != "pass":
@@ -416,7 +419,10 @@ def list_results(files: Mapping[str, str], exam: str, read_first: str) -> list[s
 
 
 def _describe_leak(told: Sequence[str]) -> Finding:
-    question = f"Does {told[0]!r}, which can be read before anything is done, tell a result that has to be worked out or how to get there?"
+    question = (
+        f"Does {told[0]!r}, which can be read before anything is done, tell a result that has to "
+        "be worked out or how to get there?"
+    )
     return replace(
         drop("S9", "told", f"an agent can read {told[0]!r}", list(told[:20])), question=question
     )

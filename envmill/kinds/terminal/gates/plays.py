@@ -137,7 +137,8 @@ async def find_paid(
     means: GateContext,
     plays: dict[str, Sequence[str]],
 ) -> Finding | None:
-    """Of these that are run the first that passes or earns anything, an open one if there is any, or what kept one from being judged."""
+    """Of these that are run the first that passes or earns anything, an open one if there is any,
+    or what kept one from being judged."""
     dealt = sorted(means.deal(list(plays.items())), key=lambda probe: probe[1])
     trials = await play_all(
         subject, means, [commands for (_, commands), _ in dealt], brief=True, known=True

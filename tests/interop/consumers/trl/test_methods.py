@@ -131,7 +131,8 @@ def test_a_wrong_row_is_told(
 def test_words_that_are_judged_and_were_never_heard_are_no_failure(
     ground: tuple[list[Play], Path],
 ) -> None:
-    """`get_reward` refuses where a silent 0 would blame the policy; elsewhere it pays without `read_last_words`."""
+    """`get_reward` refuses where a silent 0 would blame the policy; elsewhere it pays without
+    `read_last_words`."""
     plays, folder = ground
     answered = next(
         play for play in plays if play.name == "oracle" and play.scenario.verifier.facts
@@ -154,17 +155,20 @@ def test_words_that_are_judged_and_were_never_heard_are_no_failure(
         (
             "lend",
             "class",
-            "the parameter class of the tool lend cannot be the name of a parameter of a Python method",
+            "the parameter class of the tool lend cannot be the name of a parameter of a Python "
+            "method",
         ),
         (
             "lend",
             "self",
-            "the parameter self of the tool lend cannot be the name of a parameter of a Python method",
+            "the parameter self of the tool lend cannot be the name of a parameter of a Python "
+            "method",
         ),
         (
             "lend",
             "a-b",
-            "the parameter a-b of the tool lend cannot be the name of a parameter of a Python method",
+            "the parameter a-b of the tool lend cannot be the name of a parameter of a Python "
+            "method",
         ),
         ("state", "runtime", ""),
     ],

@@ -207,7 +207,8 @@ class Plain:
 
 
 def time_calls(asked: Any) -> Any:
-    """Milliseconds per call, and per rollout without its calls, of a class of ours and of one that does nothing."""
+    """Milliseconds per call, and per rollout without its calls, of a class of ours and of one that
+    does nothing."""
     row = next(
         row for row in envmill_trl.load_rows(asked["split"]) if row["scenario"] == asked["scenario"]
     )

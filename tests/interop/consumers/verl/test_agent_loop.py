@@ -75,7 +75,8 @@ def test_what_a_call_costs_beside_the_bare_framework(answers: dict[str, Any]) ->
 
 
 def test_the_lock_names_no_other_version() -> None:
-    """verl itself is installed beside it, without the 30 packages that no loop without GPUs needs."""
+    """verl itself is installed beside it, without the 30 packages that no loop without GPUs
+    needs."""
     assert not [
         line for line in (LOCKS / "verl.txt").read_text().splitlines() if line.startswith("verl==")
     ]

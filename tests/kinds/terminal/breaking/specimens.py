@@ -50,7 +50,8 @@ ATTACKS: dict[str, Attack] = {
     "does nothing": Attack("true", "fail", ("still_broken",)),
     "mends": Attack(f"{MEND}; services restart", "pass"),
     "mends by hand, keeps a copy": Attack(
-        "cd /etc/nginx/conf.d; cp orchard.conf orchard.conf.bak; sed -i 's/:8018/:8081/' orchard.conf; nginx -s reload; sleep 0.5",
+        "cd /etc/nginx/conf.d; cp orchard.conf orchard.conf.bak; sed -i 's/:8018/:8081/' "
+        "orchard.conf; nginx -s reload; sleep 0.5",
         "pass",
     ),
     "writes the file anew": Attack(

@@ -25,7 +25,8 @@ async def test_what_is_opened_to_everybody_is_ill(containers: Containers, name: 
             unseen += [] if any(said.values()) else [path]
             await run(
                 container,
-                f"chmod {mode_of(healthy, path)} {quote(path)}; chown {owner_of(healthy, path)} {quote(path)}; {SERVICES} start",
+                f"chmod {mode_of(healthy, path)} {quote(path)}; chown {owner_of(healthy, path)} "
+                f"{quote(path)}; {SERVICES} start",
             )
     assert unseen == []
 

@@ -39,10 +39,10 @@ class BaseModel:
     def model_dump(
         self,
         *,
-        mode: str = "python",
+        mode: str = "python",  # noqa: ARG002
         include: set[str] | None = None,
         exclude_defaults: bool = False,
-    ) -> dict[str, Any]:  # noqa: ARG002
+    ) -> dict[str, Any]:
         """The record as JSON."""
         shown = {
             name: value

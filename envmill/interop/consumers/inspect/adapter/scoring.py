@@ -38,7 +38,8 @@ def passed(folder: str = "") -> Scorer:
             raise OutageError(
                 f"There is no verdict, and nothing was found out about the model: {verdict.reason}"
             )
-        # Not why it failed: programs that improve prompts by reading logs would read what was expected.
+        # Not why it failed: programs that improve prompts by reading logs would read what was
+        # expected.
         metadata = {
             "outcome": verdict.outcome,
             "state_hash": verdict.state_hash,

@@ -50,7 +50,8 @@ def load_samples(
     if not rows:
         counts = ", ".join(f"{sum(row.split == one for row in found.rows)} {one}" for one in SPLITS)
         raise SetError(
-            f"No row of split {split} and form {' or '.join(wanted)} is there. Rows by split: {counts}."
+            f"No row of split {split} and form {' or '.join(wanted)} is there. Rows by split: "
+            f"{counts}."
         )
     return [_make_sample(row) for row in rows]
 

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 def make_tool(
     tool: Mapping[str, Any], call: Callable[[str, dict[str, Any]], Awaitable[str]]
 ) -> ToolDef:
-    """inspect refuses arguments that its part of the schema does not allow; the jail validates the rest."""
+    """inspect refuses arguments that its part of the schema does not allow; the jail validates the
+    rest."""
     name, told = tool["name"], tool["parameters"]
 
     async def execute(**kwargs: Any) -> str:

@@ -91,7 +91,8 @@ class MillServer(SimpleResourcesServer):
         token = Config()(SETTING, default="")
         if self.config.host not in LOOPBACK and not token:
             raise ValueError(
-                f"{self.config.host} can be reached from elsewhere: set {SETTING} to a secret of your own first."
+                f"{self.config.host} can be reached from elsewhere: set {SETTING} to a secret of "
+                "your own first."
             )
         self._set = open_set(self.config.folder) if self.config.folder else open_set()
         app = super().setup_webserver()
@@ -117,7 +118,8 @@ class MillServer(SimpleResourcesServer):
         return BaseSeedSessionResponse()
 
     async def call_tool(self, tool: str, request: Request) -> Response:
-        """A tool of the session's scenario. The body is the arguments; what is no object is answered in the words of the factory."""
+        """A tool of the session's scenario. The body is the arguments; what is no object is
+        answered in the words of the factory."""
         name, written = (
             request.session[SESSION_ID_KEY],
             (await request.body()).decode("utf-8", "replace"),
@@ -169,10 +171,12 @@ class MillServer(SimpleResourcesServer):
     def _judge(
         self, scenario: str, session: ScenarioSession | None, output: list[dict[str, Any]]
     ) -> SessionVerdict:
-        """The verdict on the session; where there is none, on the calls in the response, made again."""
+        """The verdict on the session; where there is none, on the calls in the response, made
+        again."""
         if session is not None and session.row.id != scenario:
             raise OutageError(
-                f"the session is of scenario {session.row.id}, and {scenario} was sent to be verified"
+                f"the session is of scenario {session.row.id}, and {scenario} was sent to be "
+                "verified"
             )
         words = read_last_words(output)
         if session is None:
@@ -192,7 +196,8 @@ class MillServer(SimpleResourcesServer):
 
 
 def read_moves(output: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The calls in a response that reached the session. NeMo Gym's agent answers arguments that are no JSON itself."""
+    """The calls in a response that reached the session. NeMo Gym's agent answers arguments that are
+    no JSON itself."""
     calls = [
         (item["name"], read_arguments(item["arguments"]))
         for item in output

@@ -73,12 +73,14 @@ def main() -> None:
     args = parser.parse_args()
     if args.host not in LOOPBACK and not token:
         parser.error(
-            f"{args.host} can be reached from elsewhere: set ENVMILL_OPENENV_TOKEN to a secret of your own first."
+            f"{args.host} can be reached from elsewhere: set ENVMILL_OPENENV_TOKEN to a secret of "
+            "your own first."
         )
     files = raise_files()
     if files < EACH * sessions:
         parser.error(
-            f"{sessions} sessions need {EACH * sessions} open files, and {files} are allowed: raise `ulimit -Hn`, or set fewer."
+            f"{sessions} sessions need {EACH * sessions} open files, and {files} are allowed: "
+            "raise `ulimit -Hn`, or set fewer."
         )
     try:
         open_shared().warm()

@@ -16,7 +16,8 @@ class OpenEnvAction(Action):
     )
     say: str | None = Field(
         default=None,
-        description="Words to the user. Where everything was asked for at once these are the last, and the episode ends.",
+        description="Words to the user. Where everything was asked for at once these are the last, and "
+        "the episode ends.",
     )
 
     @model_validator(mode="after")

@@ -39,7 +39,8 @@ class SkyrlEnvironment(BaseTextEnv):
         scenario = (told.get("extra_info") or {}).get("scenario")
         if not scenario:
             raise SetError(
-                "The row names no scenario. Use the rows of data/SPLIT.jsonl, and keep their column extra_info."
+                "The row names no scenario. Use the rows of data/SPLIT.jsonl, and keep their "
+                "column extra_info."
             )
         self._scenario = str(scenario)
         self._session: ScenarioSession | None = None
@@ -99,7 +100,8 @@ class SkyrlEnvironment(BaseTextEnv):
         )
 
     def _begin_again(self, why: str) -> ScenarioSession:
-        """Another session, in which all turns before the last are played again. Programs give the same replies to the same calls."""
+        """Another session, in which all turns before the last are played again. Programs give the
+        same replies to the same calls."""
         _LOG.warning(
             "%s: played again from the beginning, since something broke down: %s",
             self._scenario,

@@ -80,7 +80,8 @@ class TrlEnvironment:
         session = self._running()
         if self._words is None and _judges_words(session):
             raise SetError(
-                f"Scenario {session.row.id} is judged by its last words: add reward_funcs=[read_last_words] to the trainer."
+                f"Scenario {session.row.id} is judged by its last words: add "
+                "reward_funcs=[read_last_words] to the trainer."
             )
         try:
             if self._words and not self._outage:
@@ -113,9 +114,12 @@ class TrlEnvironment:
 
 
 def read_last_words(
-    completions: Sequence[Any], environments: Sequence[Any], **row: Any
-) -> list[None]:  # noqa: ARG001  TRL hands over the whole batch
-    """Reward function without a reward: it tells each environment the last words of its rollout, which `get_reward` is never told."""
+    completions: Sequence[Any],
+    environments: Sequence[Any],
+    **row: Any,  # noqa: ARG001  TRL hands over the whole batch
+) -> list[None]:
+    """Reward function without a reward: it tells each environment the last words of its rollout,
+    which `get_reward` is never told."""
     for completion, environment in zip(completions, environments, strict=True):
         if isinstance(environment, TrlEnvironment):
             environment._take_words(_find_last_words(completion))
@@ -131,7 +135,8 @@ def load_environments() -> dict[str, type[TrlEnvironment]]:
 
 
 def make_environment(environment: str, tools: list[dict[str, Any]]) -> type[TrlEnvironment]:
-    """The class of one environment. It is named after it, and TRL logs its rewards under that name."""
+    """The class of one environment. It is named after it, and TRL logs its rewards under that
+    name."""
     methods = {
         tool["function"]["name"]: sign(tool["function"], TrlEnvironment._call) for tool in tools
     }

@@ -101,5 +101,6 @@ def _read_lines(folder: Path, split: str) -> Iterator[dict[str, Any]]:
 def _refuse_nothing(found: list[Any], split: str, known: set[str], folder: Path | str) -> None:
     if not found:
         raise SetError(
-            f"{folder} holds nothing of split {split!r}. It has {', '.join(sorted(known)) or 'none'}."
+            f"{folder} holds nothing of split {split!r}. It has "
+            f"{', '.join(sorted(known)) or 'none'}."
         )

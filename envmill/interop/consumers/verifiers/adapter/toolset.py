@@ -59,8 +59,10 @@ class MillToolset(vf.Toolset[MillToolsetConfig, MillState]):
         call = self._with_state(self._call)
 
         async def call_in_turn(
-            name: str, arguments: dict[str, Any], context: Any = None
-        ) -> CallToolResult:  # noqa: ARG001
+            name: str,
+            arguments: dict[str, Any],
+            context: Any = None,  # noqa: ARG001
+        ) -> CallToolResult:
             # State is pulled and pushed as a whole: calls side by side would lose moves.
             async with self._turn:
                 return await call(name, arguments)

@@ -58,7 +58,8 @@ def _read_trail(extra_info: Mapping[str, Any]) -> Mapping[str, Any] | None:
     told = trail.describe() if isinstance(trail, Trail) else trail
     if told and told["scenario"] != extra_info.get("scenario", told["scenario"]):
         raise SetError(
-            f"The row is of scenario {extra_info['scenario']}, and its calls were made in {told['scenario']}. Mend extra_info."
+            f"The row is of scenario {extra_info['scenario']}, and its calls were made in "
+            f"{told['scenario']}. Mend extra_info."
         )
     return told
 

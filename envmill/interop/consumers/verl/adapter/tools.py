@@ -58,7 +58,8 @@ class MillTool(BaseTool):
     async def execute(
         self, instance_id: str, parameters: dict[str, Any], **kwargs: Any
     ) -> tuple[Any, float, dict[str, Any]]:
-        """The reply as the factory words it, whatever the arguments are; no reward, and no metrics."""
+        """The reply as the factory words it, whatever the arguments are; no reward, and no
+        metrics."""
         del instance_id
         reply = await follow(kwargs["agent_data"]).call(self.config["tool"], parameters)
         return ToolResponse(text=render_reply(reply)), 0.0, {}
@@ -71,7 +72,8 @@ def follow(agent_data: Any) -> Trail:
         scenario = (told.get("create_kwargs") or {}).get("scenario")
         if not scenario:
             raise SetError(
-                "The row names no scenario. Use the rows of data/SPLIT.parquet, and keep tools_kwargs in their extra_info."
+                "The row names no scenario. Use the rows of data/SPLIT.parquet, and keep "
+                "tools_kwargs in their extra_info."
             )
         trail = _TRAILS[agent_data] = Trail(scenario, agent_data.messages)
         agent_data.extra_fields.setdefault(EXTRAS, {})[KEY] = trail
@@ -87,5 +89,6 @@ def read_interface(environment: str, tool: str, name: str) -> Any:
                 function = {**told["function"], "name": name}
                 return WholeTool.model_validate({"type": "function", "function": function})
     raise SetError(
-        f"There is no tool {tool} of environment {environment} in this package. Use the tools.yaml of the same export."
+        f"There is no tool {tool} of environment {environment} in this package. Use the "
+        "tools.yaml of the same export."
     )
