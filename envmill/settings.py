@@ -183,7 +183,8 @@ def _read_origins(text: str) -> frozenset[str]:
     for origin in origins:
         if not re.fullmatch(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?", origin):
             raise SettingsError(
-                f"ENVMILL_ORIGINS holds {origin!r}: write origins like https://mill.example, separated by commas."
+                f"ENVMILL_ORIGINS holds {origin!r}: write origins like https://mill.example, "
+                "separated by commas."
             )
     # Browsers leave out the usual port.
     return frozenset(
@@ -226,7 +227,8 @@ def _read_endpoints(environ: Mapping[str, str]) -> dict[str, Endpoint]:
     named = [match[1] for name in environ if (match := _ENDPOINT.fullmatch(name)) and not match[2]]
     if taken := {name.lower() for name in named} & vendors.keys():
         raise SettingsError(
-            f"ENVMILL_ENDPOINT_{taken.pop().upper()} has a vendor's name: choose another for a server of your own."
+            f"ENVMILL_ENDPOINT_{taken.pop().upper()} has a vendor's name: choose another for a "
+            "server of your own."
         )
     roots = {name.lower(): f"ENVMILL_ENDPOINT_{name}" for name in sorted(named)}
     spelled = vendors | {name: (root, root, f"{root}_KEY") for name, root in roots.items()}
@@ -237,12 +239,14 @@ def _read_endpoint(environ: Mapping[str, str], root: str, url_name: str, key_nam
     url = environ.get(url_name, "").strip()
     if url and not re.fullmatch(r"https?://[^\s@]+", url):
         raise SettingsError(
-            f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as {key_name}."
+            f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as "
+            f"{key_name}."
         )
     stream = environ.get(f"{root}_STREAM", "").strip()
     if stream not in ("", "0", "1"):
         raise SettingsError(
-            f"{root}_STREAM is {stream!r}: write 1 to have answers come in pieces, 0 to have them come whole, or unset it."
+            f"{root}_STREAM is {stream!r}: write 1 to have answers come in pieces, 0 to have them "
+            "come whole, or unset it."
         )
     return Endpoint(
         url, Secret(environ.get(key_name, "")), key_name, stream == "1" if stream else None

@@ -61,11 +61,13 @@ def check_rounds(config: RunConfig) -> None:
     """A target needs seeds that go on."""
     if config.target is not None and config.corpus:
         raise SettingsError(
-            "A target goes on with further seeds, and a corpus has no more than its texts. Leave out one of the two."
+            "A target goes on with further seeds, and a corpus has no more than its texts. Leave "
+            "out one of the two."
         )
     if config.max_candidates is not None and config.target is None:
         raise SettingsError(
-            "`max_candidates` bounds the search for a target: set `target` too, or set `environments` alone."
+            "`max_candidates` bounds the search for a target: set `target` too, or set "
+            "`environments` alone."
         )
     if config.max_candidates is not None and config.max_candidates < config.environments:
         raise SettingsError(

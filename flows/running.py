@@ -125,7 +125,8 @@ def run_name() -> str:
     return (
         named
         if config.run
-        else f"{named} {config.recipe} by {config.model or config.provider}: {config.environments} {wanted}"
+        else f"{named} {config.recipe} by {config.model or config.provider}: "
+        f"{config.environments} {wanted}"
     )
 
 
@@ -199,6 +200,7 @@ def _merge(step: PipelineStep, failures: Sequence[BaseException]) -> BaseExcepti
         get_run_logger().error("%s: %s", item, why)
     told = "\n".join(str(failure) for failure in failures)
     return StepFailed(
-        f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run again.\n{told}",
+        f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run "
+        f"again.\n{told}",
         items=items,
     )

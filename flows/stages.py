@@ -21,7 +21,8 @@ def _flow_of(name: str) -> StepFlow:
     async def step(config: RunConfig, runner: RunnerName = "local") -> None:
         if not config.run or config.run not in Lake(read_settings().lake).runs():
             raise SettingsError(
-                f"{name} goes on with a run: set `run` to its id (see `envmill status`). {config.run!r} is none."
+                f"{name} goes on with a run: set `run` to its id (see `envmill status`). "
+                f"{config.run!r} is none."
             )
         await walk_run(config, [STEP[name]], runner)
 

@@ -81,12 +81,14 @@ def _check_resume(resume: str, chosen: list[str], home: Home) -> None:
     if chosen:
         named = ", ".join(map(render_option, chosen))
         raise SettingsError(
-            f"A resumed run keeps the settings it started with. Leave out {named}, or start a new run."
+            f"A resumed run keeps the settings it started with. Leave out {named}, or start a new "
+            "run."
         )
     known = Lake(home.settings.lake).runs()
     if resume not in known:
         raise SettingsError(
-            f"No run {resume} in {home.settings.lake}. Known runs: {', '.join(known[-10:]) or 'none'}."
+            f"No run {resume} in {home.settings.lake}. Known runs: "
+            f"{', '.join(known[-10:]) or 'none'}."
         )
 
 
@@ -148,9 +150,11 @@ def run_factory(
 
 
 def _interrupt(api: Api, flow_run: str, run: str) -> None:
-    """End the run as its page's Cancel does; what it has is saved. A second Ctrl-C leaves without waiting for that."""
+    """End the run as its page's Cancel does; what it has is saved. A second Ctrl-C leaves without
+    waiting for that."""
     print_text(
-        f"\nEnding the run; what is finished is saved. Go on later with `envmill run --resume {run}`.",
+        "\nEnding the run; what is finished is saved. Go on later with `envmill run --resume "
+        f"{run}`.",
         err=True,
     )
     state = {"type": "CANCELLING", "message": "Ctrl-C at the command line."}
@@ -168,6 +172,7 @@ def _explain_end(ended: dict[str, Any], run: str, link: str) -> None:
         f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True
     )
     print_text(
-        f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume {run}`.",
+        f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume "
+        f"{run}`.",
         err=True,
     )

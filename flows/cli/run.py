@@ -96,7 +96,8 @@ def _show_plan(home: "Home", config: "RunConfig") -> None:
     show_estimate(home, config)
     if config.target is not None:
         print_text(
-            f"This is one round; at most {config.max_candidates or 4 * config.target} candidates enter in all.",
+            f"This is one round; at most {config.max_candidates or 4 * config.target} candidates "
+            "enter in all.",
             err=True,
         )
     print_text("Nothing was started.", err=True)
@@ -133,7 +134,8 @@ def _is_finished(home: "Home", run: str) -> bool:
         check_version(run, lake)
         return False
     print_text(
-        f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its report."
+        f"run {run} is finished, and nothing of it is lacking. `envmill report {run}` writes its "
+        "report."
     )
     return True
 
@@ -145,7 +147,8 @@ def _preview(home: "Home", config: "RunConfig", count: int, yes: bool) -> "RunCo
     config = make_preview(home, config, count)
     if not (yes or (sys.stdin.isatty() and typer.confirm("\nGo on with the whole run?"))):
         print_text(
-            f"Nothing more was started. To go on: the same with --yes, or with --reuse {config.reuse} instead of -n.",
+            "Nothing more was started. To go on: the same with --yes, or with --reuse "
+            f"{config.reuse} instead of -n.",
             err=True,
         )
         raise typer.Exit(0)

@@ -180,7 +180,8 @@ def _show_flow_runs(home: Home, url: str) -> None:
     print_text("latest runs in Prefect:" if found else "latest runs in Prefect: none")
     for flow_run in found:
         print_text(
-            f"  {flow_run['expected_start_time'][:19]}  {flow_run['state_name']:<18}  {flow_run['id']}  {flow_run['name']}"
+            f"  {flow_run['expected_start_time'][:19]}  {flow_run['state_name']:<18}  "
+            f"{flow_run['id']}  {flow_run['name']}"
         )
 
 

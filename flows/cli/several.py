@@ -15,7 +15,10 @@ from flows.spread.names import RunnerName
 
 _ONE_ONLY = ("resume", "dry_run", "preview", "record", "recording", "reuse")
 """Options that speak of one run."""
-_STEPS = f"select run, lap || '-' || stage as step, kept, entered from funnel where run in ({{}}) order by lap, list_position({STAGES}, stage)"
+_STEPS = (
+    f"select run, lap || '-' || stage as step, kept, entered from funnel where run in ({{}}) "
+    f"order by lap, list_position({STAGES}, stage)"
+)
 
 
 def run_recipes(
@@ -47,7 +50,8 @@ def read_recipes(named: str) -> list[str]:
     recipes = [name.strip() for name in named.split(",") if name.strip()]
     if not recipes or len(set(recipes)) < len(recipes):
         raise SettingsError(
-            f"--recipe {named!r} names a recipe twice, or none. Name each once, with commas between."
+            f"--recipe {named!r} names a recipe twice, or none. Name each once, with commas "
+            "between."
         )
     return recipes
 

@@ -114,5 +114,6 @@ class Api:
             if error.facts["status"] != 404:
                 raise
             raise NoServer(
-                f"The server at {self.url} has no deployment {name}. Bring it back with `envmill up`."
+                f"The server at {self.url} has no deployment {name}. Bring it back with `envmill "
+                "up`."
             ) from error

@@ -162,7 +162,8 @@ class Home:
             }
         except (ValueError, AttributeError):
             raise SettingsError(
-                'PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object: write it like {"X-Name": "value"}.'
+                'PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object: write it like {"X-Name": '
+                '"value"}.'
             ) from None
 
     @contextmanager
@@ -192,7 +193,8 @@ class Home:
             claimed = _bind(0, self.settings.listen)
         if claimed is None:
             raise SettingsError(
-                f"Port {asked} is taken by another program. Set ENVMILL_PORT to a free port, or to 0 to have one picked.",
+                f"Port {asked} is taken by another program. Set ENVMILL_PORT to a free port, or "
+                "to 0 to have one picked.",
                 port=asked,
             )
         secure_folder(self.folder)

@@ -47,7 +47,8 @@ class Lease:
 async def hold_lease(
     home: Path, flow_run: str, patience: float = _PATIENCE
 ) -> AsyncGenerator[None]:
-    """Hold it for the block. A second process of the same flow run fails, once the first has had time to die."""
+    """Hold it for the block. A second process of the same flow run fails, once the first has had
+    time to die."""
     folder = _folder(home)
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / f"{flow_run}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -110,7 +111,8 @@ async def _take(handle: int, home: Path, flow_run: str, patience: float) -> None
             lease = read_lease(home, flow_run)
             by = f"process {lease.pid} on {lease.host}" if lease else "another process"
             raise EnvMillError(
-                f"Flow run {flow_run} is already walked by {by}, which goes on. Let it end, or end it; then Retry."
+                f"Flow run {flow_run} is already walked by {by}, which goes on. Let it end, or "
+                "end it; then Retry."
             )
         await asyncio.sleep(_POLL)
 

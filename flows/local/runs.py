@@ -59,8 +59,10 @@ def close_lost_runs(
     ages: Ages | None = None,
     among: Sequence[FlowRun] | None = None,
 ) -> list[str]:
-    """Say Crashed of every run that no process walks, or Cancelled of one that was to be. A run gets the patience (seconds, twice that
-    before its first breath) to get from its state to its process; none is right only while no worker is about to start one."""
+    """Say Crashed of every run that no process walks, or Cancelled of one that was to be. A run
+    gets the patience (seconds, twice that
+    before its first breath) to get from its state to its process; none is right only while no
+    worker is about to start one."""
     ages = ages or Ages()
     among = list_runs(api, UNDER_WAY) if among is None else among
     lost = [flow_run for flow_run in among if is_lost(home, flow_run, ages, patience)]

@@ -75,7 +75,8 @@ def bring_up(home: Home, say: Say, remote: str = "", profile: ProfileName | None
 
 
 def keep_up(home: Home, say: Say) -> list[str]:
-    """Start again what was up and died; its names. Nothing is waited for but the server, and an `up` or `down` under way goes first."""
+    """Start again what was up and died; its names. Nothing is waited for but the server, and an
+    `up` or `down` under way goes first."""
     gone = [
         name
         for name in ("server", "worker")
@@ -133,7 +134,8 @@ def make_link(home: Home) -> str:
             answer = client.post(f"{url}/envmill/links")
     except httpx.HTTPError as error:
         raise NoServer(
-            f"The server at {url} does not answer ({type(error).__name__}). Try `envmill down`, then `envmill up`."
+            f"The server at {url} does not answer ({type(error).__name__}). Try `envmill down`, "
+            "then `envmill up`."
         ) from error
     if answer.status_code != 200:
         raise ServerRefused(
@@ -147,7 +149,8 @@ def read_named(home: Home) -> str:
     """Address of the server that PREFECT_API_URL names, for those who ask for it."""
     if not home.named.startswith(("http://", "https://")):
         raise SettingsError(
-            "--remote uses the server that PREFECT_API_URL names: set it, like http://prefect.example:4200/api."
+            "--remote uses the server that PREFECT_API_URL names: set it, like "
+            "http://prefect.example:4200/api."
         )
     return home.named
 
@@ -156,7 +159,8 @@ def _use_remote(home: Home, url: str, say: Say) -> str:
     """A server of this home would be a second truth about its runs."""
     if Process(home, "server").running():
         raise SettingsError(
-            f"A server of {home.folder} runs. Stop it with `envmill down` first, or leave out --remote."
+            f"A server of {home.folder} runs. Stop it with `envmill down` first, or leave out "
+            "--remote."
         )
     with connect(home, url, patience=0) as api:
         api.get("/health")
@@ -270,7 +274,8 @@ def _wait_for_worker(home: Home, api: Api) -> None:
     ):
         if worker.running() is None or time.monotonic() > deadline:
             raise EnvMillError(
-                f"The worker does not work. {worker.last_words()}\nTry `envmill down`, then `envmill up`."
+                f"The worker does not work. {worker.last_words()}\nTry `envmill down`, then "
+                "`envmill up`."
             )
         time.sleep(0.2)
 

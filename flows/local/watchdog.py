@@ -130,7 +130,8 @@ class Watchdog:
         elif flow_run["id"] not in self._given_up:
             self._given_up.add(flow_run["id"])
             self.say(
-                f"run {flow_run['id']}: crashed again after {TIMES} resumptions. Look at its log, then Retry."
+                f"run {flow_run['id']}: crashed again after {TIMES} resumptions. Look at its log, "
+                "then Retry."
             )
 
     def _forget_ended(self, api: Api) -> None:

@@ -102,7 +102,8 @@ class S3Store:
 
     def _cannot(self, what: str, name: str, error: OSError) -> LakeError:
         return LakeError(
-            f"Cannot {what} {self.locate(name)}: {error}. Check the bucket, its rights and AWS_ENDPOINT_URL, then run again."
+            f"Cannot {what} {self.locate(name)}: {error}. Check the bucket, its rights and "
+            "AWS_ENDPOINT_URL, then run again."
         )
 
 
