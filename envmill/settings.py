@@ -74,10 +74,11 @@ class Settings:
     trust_generated_code: bool
     """Run generated code even where the kernel offers no isolation."""
     diagnose_denials: bool
-    """Name the system calls that programs are denied. Slower: for finding out why a program fails in the jail."""
+    """Name the system calls that programs are denied. Slower: for finding out why a program fails
+    in the jail."""
     listen: str = "127.0.0.1"
-    """Address that the local Prefect server listens on. Anything but loopback is for containers: by what name it may be asked there is
-    one of `origins`."""
+    """Address that the local Prefect server listens on. Anything but loopback is for containers: by
+    what name it may be asked there is one of `origins`."""
     origins: frozenset[str] = frozenset()
     """Further origins by which browsers reach the local Prefect server, like `https://mill.example`
     of a proxy that adds TLS."""
@@ -102,10 +103,14 @@ class Settings:
     """Root file systems that containers begin with."""
     docker: str = "unix:///var/run/docker.sock"
     """Docker's daemon, for containers."""
+    pool_image: str = "envmill"
+    """Image of the containers in which the profile `docker` runs flows."""
     dask: str = ""
-    """Address of a Dask scheduler, like `tls://host:8786`; empty starts workers on this machine when they are asked for."""
+    """Address of a Dask scheduler, like `tls://host:8786`; empty starts workers on this machine
+    when they are asked for."""
     ray: str = ""
-    """Address of a Ray cluster, like `host:6379`; empty starts one on this machine when it is asked for."""
+    """Address of a Ray cluster, like `host:6379`; empty starts one on this machine when it is asked
+    for."""
     engine: str = ""
     """What makes containers, `box` or `docker`; empty for the first that holds here."""
     in_flight: int = 64
@@ -150,6 +155,7 @@ class Settings:
             ).absolute(),
             docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
             engine=environ.get("ENVMILL_ENGINE", ""),
+            pool_image=environ.get("ENVMILL_POOL_IMAGE", "").strip() or "envmill",
             dask=environ.get("ENVMILL_DASK", "").strip(),
             ray=environ.get("ENVMILL_RAY", "").strip(),
             images=Path(environ.get("ENVMILL_IMAGES") or ROOT / "data/images").absolute(),

@@ -72,7 +72,6 @@ def make_job(home: Home, profile: Profile, url: str) -> dict[str, Any]:
     """The pool's template: nothing in it is a variable, so that a request chooses no image, command, folder or environment."""
     if profile.name == "process":
         return JOB
-    image = home.environ.get("ENVMILL_POOL_IMAGE") or "envmill"
     folders = [
         home.folder,
         home.settings.bundles,
@@ -86,7 +85,7 @@ def make_job(home: Home, profile: Profile, url: str) -> dict[str, Any]:
         *(f"{name}={value}" for name, value in sorted(_list_surroundings(home, url).items())),
     ]
     configuration = {
-        "image": image,
+        "image": home.settings.pool_image,
         "image_pull_policy": "Never",
         "network_mode": "host",
         "volumes": sorted({f"{folder}:{folder}" for folder in folders}),
