@@ -51,7 +51,11 @@ def serve() -> None:
         try:
             asked = json.loads(line)
             reply = (
-                {"answer": converse(asked)} if "dialogue" in asked else {"verdict": decide(asked)}
+                {"answer": converse(asked)}
+                if "dialogue" in asked
+                else {"progress": measure(asked)}
+                if asked.get("progress")
+                else {"verdict": decide(asked)}
             )
         except Exception as error:  # whatever it is, it is said, and no verdict  # noqa: BLE001
             reply = {"broken": f"{type(error).__name__}: {error}"}
@@ -61,10 +65,24 @@ def serve() -> None:
 
 def decide(request: dict[str, Any]) -> dict[str, Any]:
     """The verdict as JSON."""
-    judge, ending, scenario = (
-        import_module(f"{name}")
-        for name in ("envmill.verifiers.judge", "envmill.verifiers.ending", "schemas.scenario")
-    )
+    (judge,) = _load("envmill.verifiers.judge")
+    return judge.judge(*_read_request(request)).model_dump(mode="json")
+
+
+def measure(request: dict[str, Any]) -> dict[str, Any]:
+    """Goals that hold and guards that are broken, by their numbers."""
+    (progress,) = _load("envmill.verifiers.progress")
+    return progress.find_progress(*_read_request(request))
+
+
+def _load(*names: str) -> list[Any]:
+    """Modules that lie beside, or in EnvMill itself."""
+    return [import_module(f"{name}") for name in names]
+
+
+def _read_request(request: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Verifier, ending, and what generated checks said."""
+    ending, scenario = _load("envmill.verifiers.ending", "schemas.scenario")
     call = import_module("schemas.environment").Call
     told = request["ending"]
     made = ending.CompletedCall
@@ -80,16 +98,14 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
         ended=told.get("ended", ()),
         answers=told.get("answers", ()),
     )
-    return judge.judge(
-        scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]
-    ).model_dump(mode="json")
+    return scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]
 
 
 def converse(request: dict[str, Any]) -> dict[str, Any]:
     """What the scripted user says to the last line of a dialogue that it took part in; a misstep is
     no answer to go by."""
-    names = ("base", "doing", "scripted", "missteps", "requests")
-    base, doing, scripted, missteps, requests = (
+    names = ("base", "doing", "manners", "missteps", "requests")
+    base, doing, manners, missteps, requests = (
         import_module(f"envmill.agents.users.{name}") for name in names
     )
     contract, call = (import_module(f"schemas.{name}") for name in ("scenario", "environment"))
@@ -97,8 +113,8 @@ def converse(request: dict[str, Any]) -> dict[str, Any]:
     deeds = doing.list_deeds(
         [call.Call.model_validate(one) for one in request["oracle"]], user.able
     )
-    knowledge = base.UserKnowledge(user, request["request"], deeds)
-    person = requests.make_in_turn(knowledge, scripted.ScriptedUser)
+    knowledge = base.UserKnowledge(user, request["request"], deeds, request.get("manner", ""))
+    person = requests.make_in_turn(knowledge, manners.make_scripted)
     dialogue = [base.Utterance(one["who"], one["text"]) for one in request["dialogue"]]
     heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
     answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
