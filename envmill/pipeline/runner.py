@@ -145,6 +145,10 @@ class Runner:
         )
         return len(done)
 
+    def find_entered(self, step: PipelineStep) -> Sequence[str]:
+        """Ids of what entered a step."""
+        return (self._entered.get(step.name) or self._enter(step)).ids
+
     def count(self, step: PipelineStep) -> StepCount:
         """What became of everything that entered a step."""
         return self._upstream.count(step.name)

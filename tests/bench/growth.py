@@ -57,20 +57,20 @@ def measure(scenarios: int, folder: Path) -> dict[str, Any]:
         mock.patch.object(attempts, "play_on", write_attempt),
         mock.patch.object(verify, "run_gates_anywhere", write_findings),
     ):
-        asyncio.run(_walk(config, settings, parts))
+        outcomes = asyncio.run(_walk(config, settings, parts))
     lake = Lake(settings.lake)
     with _measured(parts, "report"):
         asyncio.run(write_report(lake, RUN, folder / "report"))
     with _measured(parts, "compaction"):
         compact(lake, RUN)
-    counts = {
-        table: sum(1 for _ in lake.snapshot(RUN, [table]).files[table])
-        for table in ("attrition", "rollouts")
-    }
-    return {"scenarios": scenarios, "parts": parts, "files": counts}
+    return {"scenarios": scenarios, "parts": parts, "outcomes": outcomes}
 
 
-async def _walk(config: RunConfig, settings: Settings, parts: Measured) -> None:
+async def _walk(
+    config: RunConfig, settings: Settings, parts: Measured
+) -> dict[str, dict[str, int]]:
+    """Step → how many entered it, were kept and dropped."""
+    outcomes: dict[str, dict[str, int]] = {}
     async with open_walk(RUN, config, settings) as walk:
         for step in STEPS:
             if step.stage == "export":
@@ -80,7 +80,11 @@ async def _walk(config: RunConfig, settings: Settings, parts: Measured) -> None:
                 await _work(walk, step.name)
         with _measured(parts, "quality of the run"):
             await hold_to_promises(walk, [step.name for step in STEPS], None)
+        for step in STEPS:
+            told, entered = walk.count(step), len(walk.find_entered(step))
+            outcomes[step.name] = {"entered": entered, "kept": told.kept, "dropped": told.dropped}
     note(walk.lake, RUN, "finished", [])
+    return outcomes
 
 
 async def _work(walk: Runner, name: str) -> None:
