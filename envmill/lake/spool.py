@@ -46,6 +46,9 @@ class RowSpool:
             self._base.execute(f"pragma {pragma}")
         self._tables = 0
 
+    def __del__(self) -> None:
+        self._base.close()
+
     def hold(
         self, record: type[R], parts: Iterable[Sequence[Mapping[str, Any]]], owner: str = ""
     ) -> "StoredRecords[R]":

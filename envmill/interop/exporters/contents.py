@@ -19,6 +19,9 @@ class StagedFile:
     def __len__(self) -> int:
         return self._size
 
+    def __del__(self) -> None:
+        self._file.close()
+
     def read(self) -> Iterator[bytes]:
         """All of it, some at a time."""
         place = 0
