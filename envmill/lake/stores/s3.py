@@ -68,7 +68,12 @@ class S3Store:
             raise self._cannot("read", name, error) from error
 
     def delete(self, name: str) -> None:
-        self.filesystem.rm_file(self.locate(name))
+        try:
+            self.filesystem.rm_file(self.locate(name))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise self._cannot("delete", name, error) from error
 
     def sweep(self, before: float) -> int:  # noqa: ARG002  (a store has it)
         """An object is whole or absent: there is nothing half-written to remove."""
