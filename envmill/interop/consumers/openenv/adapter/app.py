@@ -44,7 +44,7 @@ served.router.routes[:] = [
 
 
 @served.get("/health")
-async def tell_health() -> dict[str, Any]:
+async def render_health() -> dict[str, Any]:
     """That it answers, and whether recalls are read."""
     return describe_health()
 
