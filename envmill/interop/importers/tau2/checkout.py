@@ -25,7 +25,7 @@ PLACES = ("src/tau2/domains", "tau2/domains", "domains", "")
 
 
 @dataclass(frozen=True)
-class Method:
+class KitMethod:
     """A public method of a toolkit."""
 
     node: ast.FunctionDef
@@ -43,7 +43,7 @@ class Toolkit:
     module: str
     name: str
     database: str = ""
-    methods: list[Method] = field(default_factory=list[Method])
+    methods: list[KitMethod] = field(default_factory=list[KitMethod])
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def read_folder(home: Path, domain: str) -> Checkout | str:
     return Checkout(files, kits, fields, plan, around is not None)
 
 
-def name_method(method: Method) -> str:
+def name_method(method: KitMethod) -> str:
     """What it is called here: a tool by its name, any other function by its side's and its own."""
     return method.node.name if method.mark else f"_{method.side}_{method.node.name}"
 
@@ -139,7 +139,7 @@ def _find_kits(classes: Mapping[str, tuple[str, ast.ClassDef]]) -> Iterator[Tool
                 case ast.AnnAssign(target=ast.Name(id="db"), annotation=ast.Name(id=name)):
                     kit.database = name
                 case ast.FunctionDef() if not one.name.startswith("_") and not one.decorator_list:
-                    kit.methods.append(Method(one, side, "", False))
+                    kit.methods.append(KitMethod(one, side, "", False))
                 case ast.FunctionDef() if not one.name.startswith("_"):
                     kit.methods += _read_marked(one, side)
                 case _:
@@ -148,7 +148,7 @@ def _find_kits(classes: Mapping[str, tuple[str, ast.ClassDef]]) -> Iterator[Tool
             yield kit
 
 
-def _read_marked(node: ast.FunctionDef, side: str) -> Iterator[Method]:
+def _read_marked(node: ast.FunctionDef, side: str) -> Iterator[KitMethod]:
     """A tool with its mark; a property or the like is none."""
     for mark in node.decorator_list:
         call = mark if isinstance(mark, ast.Call) else None
@@ -163,7 +163,7 @@ def _read_marked(node: ast.FunctionDef, side: str) -> Iterator[Method]:
         told = {one.arg: one.value for one in call.keywords} if call else {}
         writes = told.get("mutates_state")
         does = bool(writes.value) if isinstance(writes, ast.Constant) else kind == "WRITE"
-        yield Method(node, side, kind.lower(), does)
+        yield KitMethod(node, side, kind.lower(), does)
         return
 
 
@@ -196,7 +196,7 @@ def _overrides_sync(node: ast.ClassDef) -> bool:
     return any(isinstance(one, ast.FunctionDef) and one.name == "sync_tools" for one in node.body)
 
 
-def _derive_tool(method: Method) -> Tool:
+def _derive_tool(method: KitMethod) -> Tool:
     node = method.node
     docstring = ast.get_docstring(node) or ""
     words = described_parameters(docstring)
