@@ -8,24 +8,16 @@ import sqlite3
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar, cast, overload
+from typing import Any, Generic, TypeVar, overload
 
 from envmill.errors import LakeError
 from envmill.lake.arrow import from_arrow
 from schemas.base import Record
+from schemas.rows import StoredRows
 
 R = TypeVar("R", bound=Record)
 V = TypeVar("V")
 
-
-class Named(Protocol):
-    """What has an id."""
-
-    @property
-    def id(self) -> str: ...
-
-
-N = TypeVar("N", bound=Named)
 
 _CACHE_KB = 16_384  # of the database, in memory
 _BATCH = 64  # records that are read from the database at once
@@ -98,7 +90,7 @@ class RowSpool:
         return f"t{self._tables}"
 
 
-class StoredRecords(Sequence[R]):
+class StoredRecords(StoredRows[R]):
     """Records in id order, each read when it is asked for."""
 
     def __init__(
@@ -181,57 +173,6 @@ class StoredRecords(Sequence[R]):
 
     def _parse(self, bodies: Sequence[bytes]) -> list[R]:
         return [self._change(one) for one in from_arrow(self._record, map(unpack, bodies))]
-
-
-def _find_stored(rows: object) -> "StoredRecords[Any] | None":
-    return cast("StoredRecords[Any]", rows) if isinstance(rows, StoredRecords) else None
-
-
-def choose(rows: Sequence[N], wanted: Callable[[N], bool]) -> Sequence[N]:
-    """Rows that something holds of, where they lie: on disk, or in memory."""
-    stored = _find_stored(rows)
-    return stored.where(wanted) if stored is not None else tuple(filter(wanted, rows))
-
-
-def pick(rows: Sequence[N], names: Collection[str]) -> Sequence[N]:
-    """Rows of some ids."""
-    if (stored := _find_stored(rows)) is not None:
-        return stored if all(name in names for name in stored.ids) else stored.keep(names)
-    return tuple(one for one in rows if one.id in names)
-
-
-def order(rows: Sequence[N]) -> Sequence[N]:
-    """Rows in the order of their ids."""
-    return rows if _find_stored(rows) is not None else sorted(rows, key=lambda one: one.id)
-
-
-def find_by_id(rows: Sequence[N]) -> Callable[[str], N]:
-    """What gives the row of an id."""
-    return (
-        rows.get if isinstance(rows, StoredRecords) else {one.id: one for one in rows}.__getitem__
-    )
-
-
-def find_by_owner(rows: Sequence[N], owner: str) -> Callable[[str], Sequence[N]]:
-    """What gives the rows of an owner: the value of a column, by which stored ones are found."""
-    if isinstance(rows, StoredRecords):
-        return rows.of
-    found: dict[str, list[N]] = {}
-    for one in rows:
-        found.setdefault(getattr(one, owner), []).append(one)
-    return lambda name: found.get(name, ())
-
-
-def list_owners(rows: Sequence[N], owner: str) -> dict[str, str]:
-    """Id → owner; of stored rows no record is read."""
-    if isinstance(rows, StoredRecords):
-        return rows.owners()
-    return {one.id: getattr(one, owner) for one in rows}
-
-
-def list_ids(rows: Sequence[Named]) -> Sequence[str]:
-    """Ids of rows; of stored ones no record is read."""
-    return rows.ids if isinstance(rows, StoredRecords) else [one.id for one in rows]
 
 
 class Shelf(Generic[V]):

@@ -17,7 +17,6 @@ from envmill.interop.exporters.base import Band, ContaminationReport
 from envmill.interop.exporters.licence_terms import TermsFile, read_terms
 from envmill.interop.exporters.sources import unite_sources
 from envmill.kinds import kind_of
-from envmill.lake.spool import Named, choose
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
@@ -25,8 +24,9 @@ from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list
 from envmill.stages.partial import pay_whole
 from envmill.stages.review import read_pairs
 from schemas.base import Json
+from schemas.rows import Identified, choose
 
-N = TypeVar("N", bound=Named)
+N = TypeVar("N", bound=Identified)
 _UNKNOWN = ("", "unknown")
 _UNMEASURED = (
     "all that is left is provisional: a required gate was not measured; set `provisional` to "

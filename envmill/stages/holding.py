@@ -14,15 +14,15 @@ from envmill.findings import Finding, drop, keep
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet
 from envmill.interop.exporters.licence_terms import TermsFile, judge_row
 from envmill.interop.exporters.scanning import ScanFinding, scan
-from envmill.lake.spool import Named, find_by_id, list_ids, list_owners, pick
 from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
+from schemas.rows import Identified, find_by_id, list_ids, list_owners, pick
 from schemas.scenario import Scenario
 
 T = TypeVar("T", Scenario, Trajectory, Pair, AttemptTranscript)
 M = TypeVar("M", Trajectory, Pair, AttemptTranscript)
-N = TypeVar("N", bound=Named)
+N = TypeVar("N", bound=Identified)
 Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
 _MADE = ("tests", "trajectories", "pairs", "transcripts")
@@ -188,7 +188,7 @@ def leave_out(cargo: ExportSet, stays: Stays) -> ExportSet:
     )
 
 
-def _list_owned(rows: Sequence[Named], owner: str, homes: Container[str]) -> set[str]:
+def _list_owned(rows: Sequence[Identified], owner: str, homes: Container[str]) -> set[str]:
     return {name for name, home in list_owners(rows, owner).items() if home in homes}
 
 

@@ -4,14 +4,11 @@ order in which authors are offered them.
 stored tests ─► graph ─► walks, samplers ─► the validator ─► rehearsed in the jail ─► offers; every chain that is not one is counted
 """
 
-import asyncio
-import pickle
 import random
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from envmill.lake.spool import RowSpool
 from envmill.sandbox import Program, Sandbox
 from envmill.toolgraph.drawing import sample_chains
 from envmill.toolgraph.experience import gather_experience, weave_experience
@@ -34,7 +31,6 @@ WALK = "walk"
 ENOUGH, SPARE, MOST = 6, 2, 16
 """Chains that are carried out: these, or one for each place and a few more, but no more than
 these."""
-_RECENT = 64  # environments whose offers are held in memory
 WALKS = 12
 """Walks of an outline that are tried."""
 SIZES = ChainLimits(least=2, most=6)
@@ -65,29 +61,6 @@ class ChainOffers:
             *own,
             *(one for one in (*self.chains[first + 1 :], *self.chains[:first]) if one not in own),
         )
-
-
-class OfferBook:
-    """Offers of each environment, drawn on first use; concurrent callers wait. The latest are held
-    in memory, the others on disk."""
-
-    def __init__(self) -> None:
-        self._recent: OrderedDict[str, ChainOffers] = OrderedDict()
-        self._known = RowSpool().shelve(pickle.dumps, pickle.loads)
-        self._drawing: dict[tuple[str, asyncio.AbstractEventLoop], asyncio.Lock] = {}
-
-    async def find(self, name: str, make: Callable[[], Awaitable[ChainOffers]]) -> ChainOffers:
-        """Those of a name."""
-        key = name, asyncio.get_running_loop()
-        async with self._drawing.setdefault(key, asyncio.Lock()):
-            offers: ChainOffers | None = self._recent.get(name) or self._known.get(name)
-            if offers is None:
-                offers = await make()
-                self._known.put(name, offers)
-            self._recent[name] = offers
-            if len(self._recent) > _RECENT:
-                self._recent.popitem(last=False)
-        return offers
 
 
 async def find_offers(

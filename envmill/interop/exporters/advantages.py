@@ -12,8 +12,8 @@ from statistics import fmean, pstdev
 from typing import Literal
 
 from envmill.interop.exporters.base import ExportSet, ScoredAttempt
-from envmill.lake.spool import list_ids
 from schemas.base import Json
+from schemas.rows import list_ids
 
 GroupState = Literal["mixed", "all_passed", "all_failed", "all_equal", "untried"]
 _DIGITS = 6

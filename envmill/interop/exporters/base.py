@@ -27,11 +27,11 @@ from envmill.interop.exporters.licence_terms import TermsFile
 from envmill.interop.exporters.rows import SPLITS as SPLITS
 from envmill.interop.exporters.sources import RowSource, Sources, count_sources
 from envmill.interop.tokens.rows import TokenSheet
-from envmill.lake.spool import list_ids, list_owners
 from schemas.base import Json, digest
 from schemas.environment import Environment, Test
 from schemas.pair import Pair
 from schemas.rollout import Bundle, Trajectory
+from schemas.rows import list_ids, list_owners
 from schemas.scenario import Scenario, Split
 
 TRANSFER = "not measured"

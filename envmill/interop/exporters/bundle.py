@@ -24,10 +24,10 @@ from envmill.interop.exporters.pages import (
     describe_tiers,
     fill,
 )
-from envmill.lake.spool import find_by_owner, order
 from envmill.sandbox import Program
 from schemas.base import Json
 from schemas.environment import Environment, Test
+from schemas.rows import find_by_owner, order
 from schemas.scenario import Scenario
 
 NAME = "bundle"

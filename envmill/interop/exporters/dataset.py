@@ -32,9 +32,9 @@ from envmill.interop.exporters.pages import (
     fill,
 )
 from envmill.interop.exporters.sources import Sources, make_column
-from envmill.lake.spool import list_ids, order
 from schemas.base import Json
 from schemas.environment import Environment
+from schemas.rows import list_ids, order
 
 NAME = "dataset"
 

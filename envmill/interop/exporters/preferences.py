@@ -18,9 +18,9 @@ from envmill.interop.exporters.messages import describe_tools, render_messages
 from envmill.interop.exporters.rows import group_by_split
 from envmill.interop.exporters.sources import make_column
 from envmill.interop.tokens.rows import TokenPair, TokenSheet
-from envmill.lake.spool import list_ids
 from schemas.base import Json
 from schemas.pair import Pair
+from schemas.rows import list_ids
 
 NAME = "preferences"
 

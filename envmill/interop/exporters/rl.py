@@ -27,9 +27,9 @@ from envmill.interop.exporters.rows import MadeRows, group_by_split
 from envmill.interop.exporters.sources import Sources, make_column
 from envmill.interop.tokens.rows import TokenSheet
 from envmill.kinds import kind_of
-from envmill.lake.spool import find_by_id
 from schemas.base import Json
 from schemas.environment import Environment
+from schemas.rows import find_by_id
 from schemas.scenario import Scenario
 
 NAME = "rl"

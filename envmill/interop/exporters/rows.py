@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, TypeVar, overload
 
-from envmill.lake.spool import StoredRecords, order
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
+from schemas.rows import StoredRows, order
 from schemas.scenario import Scenario, Split
 
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -39,7 +39,7 @@ class MadeRows(Sequence[T], Generic[T]):
 def group_by_split(rows: Sequence[R]) -> dict[str, Sequence[R]]:
     """By split, each in the order of ids."""
     found: dict[Split, list[R]] = {}
-    if isinstance(rows, StoredRecords):
+    if isinstance(rows, StoredRows):
         ids: dict[Split, set[str]] = {}
         for one in rows:
             ids.setdefault(one.split, set()).add(one.id)

@@ -18,9 +18,9 @@ from envmill.interop.exporters.messages import as_openai
 from envmill.interop.exporters.rows import group_by_split
 from envmill.interop.exporters.sources import make_column
 from envmill.interop.tokens.rows import TokenRow, TokenSheet
-from envmill.lake.spool import list_ids
 from schemas.base import Json
 from schemas.rollout import Trajectory
+from schemas.rows import list_ids
 
 NAME = "sft"
 

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from envmill.toolgraph import offers as offering
-from envmill.toolgraph.offers import ChainOffers, OfferBook
+from envmill.stages import offer_book as offering
+from envmill.stages.offer_book import OfferBook
+from envmill.toolgraph.offers import ChainOffers
 
 
 async def test_each_is_drawn_once_though_few_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
