@@ -1,91 +1,65 @@
-"""Rows of a table, wherever they lie: in memory, or on disk, where each is read when it is asked for."""
+"""Tables as an author writes them: with a header, so that the names of columns stand once and not
+in every row.
 
-from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol, Self, TypeVar, cast
+{"tools": {"columns": ["id", "status"], "rows": [["tool_1", "free"]]}} ─► {"tools": {"tool_1": {"id": "tool_1", "status": "free"}}}
+"""
 
+from typing import Annotated, Any, TypeAlias
 
-class Identified(Protocol):
-    """What has an id."""
+from pydantic import BeforeValidator, WithJsonSchema
 
-    @property
-    def id(self) -> str: ...
+from schemas.base import Json, is_array, is_object
 
-
-N = TypeVar("N", bound=Identified)
-N_co = TypeVar("N_co", covariant=True)
-
-
-class StoredRows(Sequence[N_co]):
-    """Rows on disk, in the order of their ids."""
-
-    ids: Sequence[str]
-
-    @abstractmethod
-    def get(self, name: str) -> N_co:
-        """The row of an id."""
-
-    @abstractmethod
-    def of(self, owner: str) -> Sequence[N_co]:
-        """Rows of an owner."""
-
-    @abstractmethod
-    def owners(self) -> dict[str, str]:
-        """Id → owner."""
-
-    @abstractmethod
-    def keep(self, names: Collection[str]) -> Self:
-        """Only those of some ids."""
-
-    @abstractmethod
-    def where(self, wanted: Callable[[Any], bool]) -> Self:
-        """Only those that something holds of."""
+HEADED: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "properties": {
+            "columns": {"type": "array", "items": {"type": "string"}},
+            "rows": {"type": "array", "items": {"type": "array"}},
+        },
+        "required": ["columns", "rows"],
+    },
+}
+"""What authors are shown. Records by key are read as well."""
 
 
-def _find_stored(rows: object) -> "StoredRows[Any] | None":
-    return cast("StoredRows[Any]", rows) if isinstance(rows, StoredRows) else None
+def read_tables(value: Json) -> Json:
+    """Table → key → row. A table that is written so already stays as it is."""
+    return (
+        {name: _read_table(str(name), table) for name, table in value.items()}
+        if is_object(value)
+        else value
+    )
 
 
-def choose(rows: Sequence[N], wanted: Callable[[N], bool]) -> Sequence[N]:
-    """Rows that something holds of, where they lie: on disk, or in memory."""
-    stored = _find_stored(rows)
-    return stored.where(wanted) if stored is not None else tuple(filter(wanted, rows))
+def _read_table(name: str, table: Json) -> Json:
+    if (
+        not is_object(table)
+        or table.keys() != {"columns", "rows"}
+        or not (is_array(table["columns"]) and is_array(table["rows"]))
+    ):
+        return table
+    columns: list[Json] = table["columns"]
+    found: dict[str, Json] = {}
+    for number, row in enumerate(table["rows"], 1):
+        if not is_array(row) or len(row) != len(columns):
+            raise ValueError(
+                f"row {number} of {name} has {len(row) if is_array(row) else 'no'} values for "
+                f"{len(columns)} columns"
+            )
+        if not row or not isinstance(row[0], str) or row[0] in found:
+            raise ValueError(
+                f"row {number} of {name} begins with {row[:1]}; its first value is an id that no "
+                "other row has"
+            )
+        found[row[0]] = dict(zip(columns, row, strict=True))
+    return found
 
 
-def pick(rows: Sequence[N], names: Collection[str]) -> Sequence[N]:
-    """Rows of some ids."""
-    if (stored := _find_stored(rows)) is not None:
-        return stored if all(name in names for name in stored.ids) else stored.keep(names)
-    return tuple(one for one in rows if one.id in names)
-
-
-def order(rows: Sequence[N]) -> Sequence[N]:
-    """Rows in the order of their ids."""
-    return rows if _find_stored(rows) is not None else sorted(rows, key=lambda one: one.id)
-
-
-def find_by_id(rows: Sequence[N]) -> Callable[[str], N]:
-    """What gives the row of an id."""
-    return rows.get if isinstance(rows, StoredRows) else {one.id: one for one in rows}.__getitem__
-
-
-def find_by_owner(rows: Sequence[N], owner: str) -> Callable[[str], Sequence[N]]:
-    """What gives the rows of an owner: the value of a column, by which stored ones are found."""
-    if isinstance(rows, StoredRows):
-        return rows.of
-    found: dict[str, list[N]] = {}
-    for one in rows:
-        found.setdefault(getattr(one, owner), []).append(one)
-    return lambda name: found.get(name, ())
-
-
-def list_owners(rows: Sequence[N], owner: str) -> dict[str, str]:
-    """Id → owner; of stored rows no record is read."""
-    if isinstance(rows, StoredRows):
-        return rows.owners()
-    return {one.id: getattr(one, owner) for one in rows}
-
-
-def list_ids(rows: Sequence[Identified]) -> Sequence[str]:
-    """Ids of rows; of stored ones no record is read."""
-    return rows.ids if isinstance(rows, StoredRows) else [one.id for one in rows]
+State: TypeAlias = Annotated[dict[str, Json], BeforeValidator(read_tables), WithJsonSchema(HEADED)]
+"""Collections or tables of a session's first state."""
+Rows: TypeAlias = Annotated[
+    dict[str, dict[str, dict[str, Json]]], BeforeValidator(read_tables), WithJsonSchema(HEADED)
+]
+"""Table → key → row, each checked to be a row."""

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, overload
 from envmill.errors import LakeError
 from envmill.lake.arrow import from_arrow
 from schemas.base import Record
-from schemas.rows import StoredRows
+from schemas.stored import StoredRows
 
 R = TypeVar("R", bound=Record)
 V = TypeVar("V")

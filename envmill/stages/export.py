@@ -24,7 +24,7 @@ from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list
 from envmill.stages.partial import pay_whole
 from envmill.stages.review import read_pairs
 from schemas.base import Json
-from schemas.rows import Identified, choose
+from schemas.stored import Identified, choose
 
 N = TypeVar("N", bound=Identified)
 _UNKNOWN = ("", "unknown")

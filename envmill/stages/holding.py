@@ -17,8 +17,8 @@ from envmill.interop.exporters.scanning import ScanFinding, scan
 from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
-from schemas.rows import Identified, find_by_id, list_ids, list_owners, pick
 from schemas.scenario import Scenario
+from schemas.stored import Identified, find_by_id, list_ids, list_owners, pick
 
 T = TypeVar("T", Scenario, Trajectory, Pair, AttemptTranscript)
 M = TypeVar("M", Trajectory, Pair, AttemptTranscript)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from envmill.interop.exporters.base import ExportSet, ScoredAttempt
 from schemas.base import Json
-from schemas.rows import list_ids
+from schemas.stored import list_ids
 
 GroupState = Literal["mixed", "all_passed", "all_failed", "all_equal", "untried"]
 _DIGITS = 6

@@ -31,8 +31,8 @@ from schemas.base import Json, digest
 from schemas.environment import Environment, Test
 from schemas.pair import Pair
 from schemas.rollout import Bundle, Trajectory
-from schemas.rows import list_ids, list_owners
 from schemas.scenario import Scenario, Split
+from schemas.stored import list_ids, list_owners
 
 TRANSFER = "not measured"
 """What is known about models trained on it."""

@@ -27,8 +27,8 @@ from envmill.interop.exporters.pages import (
 from envmill.sandbox import Program
 from schemas.base import Json
 from schemas.environment import Environment, Test
-from schemas.rows import find_by_owner, order
 from schemas.scenario import Scenario
+from schemas.stored import find_by_owner, order
 
 NAME = "bundle"
 

@@ -34,7 +34,7 @@ from envmill.interop.exporters.pages import (
 from envmill.interop.exporters.sources import Sources, make_column
 from schemas.base import Json
 from schemas.environment import Environment
-from schemas.rows import list_ids, order
+from schemas.stored import list_ids, order
 
 NAME = "dataset"
 

@@ -20,7 +20,7 @@ from envmill.interop.exporters.sources import make_column
 from envmill.interop.tokens.rows import TokenPair, TokenSheet
 from schemas.base import Json
 from schemas.pair import Pair
-from schemas.rows import list_ids
+from schemas.stored import list_ids
 
 NAME = "preferences"
 

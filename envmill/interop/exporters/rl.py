@@ -29,8 +29,8 @@ from envmill.interop.tokens.rows import TokenSheet
 from envmill.kinds import kind_of
 from schemas.base import Json
 from schemas.environment import Environment
-from schemas.rows import find_by_id
 from schemas.scenario import Scenario
+from schemas.stored import find_by_id
 
 NAME = "rl"
 

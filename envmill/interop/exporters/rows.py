@@ -6,8 +6,8 @@ from typing import Generic, TypeVar, overload
 
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
-from schemas.rows import StoredRows, order
 from schemas.scenario import Scenario, Split
+from schemas.stored import StoredRows, order
 
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 T = TypeVar("T")
