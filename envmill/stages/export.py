@@ -114,9 +114,10 @@ def stream_cargo(
     formless = _find_formless(cargo, "bundle")
     own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless)}
     own |= dict.fromkeys(TEACHING, cargo if scripted else _leave_scripts_out(cargo))
+    given = {name: own.get(name, cargo) for name in chosen}
+    given = {name: encode(load, name) if encode else load for name, load in given.items()}
     for name, pack in chosen.items():
-        given = own.get(name, cargo)
-        yield from pack(encode(given, name) if encode else given)
+        yield from pack(given[name])
 
 
 def pack_cargo(
