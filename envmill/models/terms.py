@@ -4,6 +4,7 @@ and what the ledger knows."""
 from collections.abc import Iterable
 
 from envmill.errors import SettingsError
+from envmill.lake.coordination import Coordinator
 from envmill.lake.events import note
 from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
@@ -63,12 +64,12 @@ def set_terms(
     config: RunConfig,
     allowance: Allowance,
     settings: Settings,
+    coordinator: Coordinator,
     lake: Lake,
     cast: RoleModels,
     calls: Iterable[ModelCall],
 ) -> CallPolicy:
-    """Open the budget beside the leases; its processes find each other there. Whoever sets terms
-    closes them."""
+    """Open the budget of the run and our shares of the limits. Whoever sets terms closes them."""
     prices = Prices.load(settings.prices)
     providers: list[Provider] = [cast.author, *cast.others.values()]
     if allowance.money is not None:
@@ -81,10 +82,11 @@ def set_terms(
         ),
         retries=Retries(deadline=settings.call_seconds),
         prices=prices,
-        budget=Budget(settings.home / "budgets" / run, allowance, count_spent(calls))
+        budget=Budget(coordinator, run, allowance, count_spent(calls))
         if allowance.bounded
         else None,
-        shares=Shares(settings.home / "shares"),
+        shares=Shares(coordinator),
+        is_assured=coordinator.is_assured,
         redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
         borrowed=read_replies(config.reuse, settings, lake) if config.reuse else {},
         lender=config.reuse,

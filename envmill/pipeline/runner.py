@@ -2,7 +2,7 @@
 tests and benchmarks call it bare.
 
 plan(step)          ─► buckets with something lacking
-work(step, bucket)  ─► lease ─► ask again ─► subjects ─► one published batch
+work(step, bucket)  ─► lease ─► ask again ─► subjects ─► lease confirmed ─► one published batch
 conclude(step)      ─► batches of model calls handed in ─► Pending, when subjects wait for one
 """
 
@@ -21,6 +21,7 @@ from envmill.errors import (
     BadReply,
     BudgetReached,
     BuildError,
+    CoordinationError,
     EnvMillError,
     KeyRefused,
     LakeError,
@@ -31,10 +32,11 @@ from envmill.errors import (
 from envmill.gates.base import Finding, merge_findings
 from envmill.lake.arrow import Stamp
 from envmill.lake.attempts import PATIENCE
+from envmill.lake.coordination import Coordinator, Lease, hold
 from envmill.lake.lake import Fingerprint, Lake, group_rows
-from envmill.lake.lease import hold
 from envmill.models.base import Spent
 from envmill.models.handing import describe_pending, hand_in, outlast
+from envmill.pipeline.calls import RunCalls
 from envmill.pipeline.choice import is_mined
 from envmill.pipeline.given import HandedLap
 from envmill.pipeline.inputs import StepInputs
@@ -53,9 +55,8 @@ _BATCH, _MOST_BUCKETS = 16, 40
 _DROPS: dict[type[EnvMillError], str] = {BadReply: "bad_reply", BuildError: "does_not_build"}
 """Errors that say something about the candidate; all others say something about us."""
 
-_STOPS = (LakeError, BudgetReached, KeyRefused, Pending)
-"""Errors that end the work of a run, or put it off: they say nothing about the candidate, which
-stays as if it had never been looked at."""
+_STOPS = (LakeError, CoordinationError, BudgetReached, KeyRefused, Pending)
+"""Errors that end the work of a run, or put it off: they say nothing about the candidate, which stays as if it had never been looked at."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,10 @@ class StepOutcome:
 class Runner:
     """One process's walk over one run."""
 
-    def __init__(self, context: RunContext, lake: Lake) -> None:
-        self.context, self.lake = context, lake
+    def __init__(
+        self, context: RunContext, lake: Lake, coordinator: Coordinator, calls: RunCalls
+    ) -> None:
+        self.context, self.lake, self.coordinator, self._calls = context, lake, coordinator, calls
         self.line: tuple[PipelineStep, ...] = (
             (MINE, *STEPS) if is_mined(context.config, context.recipe) else STEPS
         )
@@ -99,8 +102,9 @@ class Runner:
 
     async def work(self, step: PipelineStep, bucket: int) -> int:
         """Do what a bucket lacks, save all of it, and only then fail if items ended in error."""
-        async with hold(
-            self.context.settings.home / "leases" / self.context.run / f"{step.name}-{bucket:02d}"
+        async with (
+            hold(self.coordinator, f"{self.context.run}/{step.name}-{bucket:02d}") as lease,
+            self._calls.shared(lease),
         ):
             subjects = self._entered.get(step.name) or self._enter(step)
             buckets = self._buckets(step, len(subjects))
@@ -114,7 +118,7 @@ class Runner:
             )
             done = [one for one in ended if isinstance(one, StepOutcome)]
             self._waiting[step.name] += sum(isinstance(one, Pending) for one in ended)
-            await self._save(step, bucket, done)
+            await self._save(step, bucket, done, lease)
         _raise_errors(
             step,
             done,
@@ -259,16 +263,17 @@ class Runner:
             (*result.findings, broken),
         )
 
-    async def _save(self, step: PipelineStep, bucket: int, done: Sequence[StepOutcome]) -> None:
-        """Publish what still lacks once every earlier attempt has ended. If others end ours, look
-        again, and wait longer for theirs."""
+    async def _save(
+        self, step: PipelineStep, bucket: int, done: Sequence[StepOutcome], lease: Lease
+    ) -> None:
+        """Publish what still lacks once every earlier attempt has ended. If others end ours, look again, and wait longer for theirs."""
         make_stamp, patience = (
             partial(self.stamp, step.name, self.marks[step.name].fingerprint, bucket),
             PATIENCE,
         )
         while done:
             stamp, attempt = await self.lake.attempts.take_turn(
-                make_stamp, group_rows(_content(done)), patience
+                make_stamp, group_rows(_content(done)), patience, lease
             )
             lacking = {subject.id for subject in self._lacking(step, [one.subject for one in done])}
             done = [one for one in done if one.subject.id in lacking]
