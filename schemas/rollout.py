@@ -15,6 +15,8 @@ Termination = Literal[
     "time_limit",
     "user_stopped",
     "user_gave_up",
+    "user_handed_over",
+    "user_out_of_scope",
     "user_fault",
     "agent_error",
     "environment_error",
@@ -31,6 +33,8 @@ Misstep = Literal[
     "repeats",
     "silent",
     "oversteps",
+    "impersonates",
+    "pretends",
 ]
 """What a simulated user did that no person with this contract would do."""
 
@@ -118,10 +122,11 @@ class Rollout(Record):
         "attempt",
         "form",
         "checkpoint",
+        "manner",
     )
-    late: ClassVar[tuple[str, ...]] = ("form", "checkpoint")
+    late: ClassVar[tuple[str, ...]] = ("form", "checkpoint", "manner")
 
-    schema_version: int = 7
+    schema_version: int = 8
     """Version of this record's shape; older versions stay readable."""
     scenario: str
     """Scenario id."""
@@ -194,6 +199,10 @@ class Rollout(Record):
     """Missteps of the simulated user that its words suggest, each with what a judge said of it."""
     verifier_version: str = ""
     """Hash of the code that judged it; empty in rows before version 7."""
+    person: Literal["", "scripted", "model"] = ""
+    """Who played the user of a conversation; empty without one, and in rows before version 8."""
+    manner: str = ""
+    """How that user talked, by name; empty where the contract alone said it."""
 
 
 class Trajectory(Record):
@@ -203,7 +212,7 @@ class Trajectory(Record):
     prefix: ClassVar[str] = "trj"
     identity: ClassVar[tuple[str, ...]] = ("rollout",)
 
-    schema_version: int = 3
+    schema_version: int = 4
     """Version of this record's shape; older versions stay readable."""
     rollout: str
     """Rollout id."""
@@ -234,6 +243,8 @@ class Trajectory(Record):
     sampled: list[Json] = []
     """Per message: `ids` and `logprobs` of its tokens as the server sampled them; null where it
     gave none. Empty without any."""
+    manner: str = ""
+    """How the user of the conversation talked, by name; empty where the contract alone said it."""
 
 
 class Bundle(Record):

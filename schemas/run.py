@@ -349,6 +349,11 @@ class RunConfig(Contract):
     model that `user` names (the author's if it names none), or the script if that is the offline
     author, a recording or a batch of
     files."""
+    manners: Literal["contract", "split"] = Field(default="contract", title="Manners of users")
+    """How simulated users talk and act. `contract` leaves it to each scenario's persona; `split`
+    gives attempts the manners of the
+    scenario's split in turn: those of `train` for `train` and `validation`, those of `test` for
+    `test`."""
     steps: int = Field(default=40, ge=1, le=1_000, title="Tool calls per rollout")
     """Most tool calls per rollout."""
     turns: int = Field(default=16, ge=1, le=200, title="Messages to the user per rollout")

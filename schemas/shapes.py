@@ -254,6 +254,24 @@ PAST: Mapping[tuple[str, int], Shape] = {
         "detail:string usage:json limits:json shares:json "
         "ruling:json?"
     ),
+    ("rollouts", 7): _read(
+        "id:string schema_version:int64 scenario:string environment:string policy:string "
+        "rollout_group:string "
+        "attempt:int64 seed:int64 outcome:string reward:double? components:json reason:string "
+        "steps:int64 "
+        "termination:string final_state_hash:string transcript:json evidence:json changes:json? "
+        "weather:json? met:json "
+        "uses:json form:string checkpoint:string turns:int64 agent_errors:int64 misstep:string "
+        "detail:string usage:json "
+        "limits:json shares:json ruling:json? suspected:json verifier_version:string"
+    ),
+    ("trajectories", 3): _read(
+        "id:string schema_version:int64 rollout:string scenario:string environment:string "
+        "policy:string messages:json "
+        "tools:json loss:json state_hashes:json reward:double licence:string form:string "
+        "features:json split:string "
+        "sampled:json"
+    ),
     ("rollouts", 6): _read(
         "id:string schema_version:int64 scenario:string environment:string policy:string "
         "rollout_group:string "
@@ -355,6 +373,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("errands", 1): _add(parent="", levers=[], rates=[]),
     ("trajectories", 1): _add(form="single", features={}, split="train"),
     ("trajectories", 2): _add(sampled=[]),
+    ("trajectories", 3): _add(manner=""),
     ("bundles", 1): _add(environments=[], scenarios=[]),
     ("verdicts", 1): _add(
         components={}, evidence=[], outcome_before="", reward_before=None, basis=""
@@ -374,6 +393,7 @@ UPGRADES: Mapping[tuple[str, int], Callable[[Row], Row]] = {
     ("rollouts", 4): _add(ruling=None),
     ("rollouts", 5): _add(suspected=[]),
     ("rollouts", 6): _add(verifier_version=""),
+    ("rollouts", 7): _add(person="", manner=""),
     ("verdicts", 2): _add(verifier_version=""),
 }
 """(table, version) → what makes a row of that version one of the next."""

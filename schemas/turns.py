@@ -91,3 +91,6 @@ class UserReply(Contract):
     """Whether they are done with the conversation."""
     does: list[str] = []
     """Which of their deeds they do now, before they say it."""
+    why: Literal["content", "handed_over", "out_of_scope"] = "content"
+    """Why they stop: they are satisfied or were refused, somebody else takes over, or nothing that
+    they know tells how to go on."""

@@ -14,6 +14,7 @@ from envmill.agents.model import ModelPolicy
 from envmill.agents.rollout import play_on
 from envmill.agents.setup import RolloutSetup
 from envmill.agents.users.doing import needs_user
+from envmill.agents.users.manners import choose_manner
 from envmill.errors import Outage
 from envmill.models.session import ModelSession, name_judge
 from envmill.sandbox import Sandbox
@@ -94,12 +95,20 @@ def make_player(
             models=models,
             form=form,
             user=config.person,
+            manner=choose_manner(scenario.split, _count_talks(config, scenario, number))
+            if config.manners == "split"
+            else "",
             limits=limits,
             bench=bench,
             umpire=umpire,
         )
 
     return play
+
+
+def _count_talks(config: RunConfig, scenario: Scenario, number: int) -> int:
+    """Conversations before this attempt: in a mixed run it is every other one."""
+    return number if needs_user(scenario) or config.form != "mixed" else number // 2
 
 
 def choose_form(config: RunConfig, scenario: Scenario, number: int) -> Form:

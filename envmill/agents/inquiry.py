@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from envmill.agents.base import Actor, Move, Say
 from envmill.agents.users.doing import bid, list_deeds
+from envmill.agents.users.manners import puts_off
 from envmill.agents.users.naming import render_name
 from envmill.language.told import list_leaves, render_leaf
 from envmill.language.words import find_words, normalise
@@ -19,6 +20,10 @@ from schemas.scenario import Scenario
 
 _SHORTEST = 4
 """Letters of a value that is not part of another by chance."""
+
+
+_MOST = 4
+"""Times that it asks again, of a user who puts it off."""
 
 
 class Inquirer:
@@ -39,8 +44,18 @@ class Inquirer:
         }
         self._unplaced = [name for name in self._untold if name not in shown]
         self._held: Move | None = None
+        self._asked: Say | None = None
+        self._times = 0
 
     def act(self, last: Observation | Say | None) -> Move:
+        if self._asked and isinstance(last, Say) and puts_off(last.text) and self._times < _MOST:
+            self._times += 1
+            return self._asked
+        move = self._choose(last)
+        self._asked, self._times = move if isinstance(move, Say) else None, 0
+        return move
+
+    def _choose(self, last: Observation | Say | None) -> Move:
         if self._held is not None:
             held, self._held = self._held, None
             return held

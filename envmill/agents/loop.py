@@ -7,16 +7,18 @@ heard ─► speaker ─► turn ─┬─ calls ─► jail ─► replies ─�
   └───────────────────────────────────or user ─► answer, stop, misstep ─┘
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from envmill.agents.backend import RolloutBackend
 from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.log import RolloutLog
-from envmill.agents.users.base import Person, UserAnswer, UserKnowledge, Utterance
-from envmill.agents.users.doing import describe_deed, find_lacking
+from envmill.agents.users.base import Person, UserAnswer, UserEnd, UserKnowledge, Utterance
+from envmill.agents.users.claims import find_claimed, find_marks, gives_all_away
+from envmill.agents.users.doing import describe_deed, find_lacking, find_strange, turn_down
 from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
+from envmill.agents.users.scripted import render_known
 from envmill.errors import Outage
 from envmill.sandbox import Advance, Invoke, Observation
 from schemas.environment import Call
@@ -28,6 +30,13 @@ MASKED: dict[Termination, str] = {
     "user_fault": "the simulated user broke its contract, not the policy",
 }
 """Ends that say nothing about the policy: never a reward, not of 0 either."""
+_ENDS: Mapping[UserEnd, Termination] = {
+    "content": "user_stopped",
+    "gave_up": "user_gave_up",
+    "handed_over": "user_handed_over",
+    "out_of_scope": "user_out_of_scope",
+}
+"""Why a user says no more → how the rollout ended."""
 _LEAVES = "(leaves the conversation)"
 """What stands in a dialogue for a user who left without a word."""
 
@@ -63,6 +72,8 @@ class RolloutLoop:
         """Turns in a row none of whose calls could be read."""
         self._done: set[str] = set()
         """Deeds of the user's that took effect."""
+        self._claimed: dict[str, str] = {}
+        """Deeds that the user called done without making them, each with what they said."""
 
     async def play(self, opening: str) -> RolloutEnd:
         """Until somebody or something ends it."""
@@ -83,6 +94,12 @@ class RolloutLoop:
     def dialogue(self) -> Sequence[Utterance]:
         """What was said so far."""
         return self._dialogue
+
+    @property
+    def pretended(self) -> str:
+        """What the user said of a deed that they were told to make and never made; empty where they
+        made all they spoke of."""
+        return next((said for name, said in self._claimed.items() if name not in self._done), "")
 
     def _ask_user(self, text: str) -> None:
         self.tape.add_answer(text)
@@ -143,31 +160,47 @@ class RolloutLoop:
         recorded."""
         self._dialogue.append(Utterance("agent", text))
         answer = await person.answer(self._dialogue)
-        misstep = find_misstep(self._knowledge, self._dialogue, answer)
-        if misstep:
+        if misstep := self._find_misstep(answer):
             self._ask_user(answer.text)
             return RolloutEnd("user_fault", f"{misstep}: {answer.text}", misstep)
         self._suspect(answer, *list_suspicions(self._knowledge, self._dialogue, answer))
+        if claimed := find_claimed(self._knowledge, self._dialogue, answer, self._done):
+            self._suspect(answer, "pretends")
+            self._claimed |= dict.fromkeys(claimed, answer.text)
         told = [line.text for line in self._dialogue if line.who == "agent"]
         contract, deeds = self._knowledge.contract, self._knowledge.deeds
-        lacking = {name: find_lacking(name, deeds[name], contract, told) for name in answer.does}
+        strange = find_strange(text, deeds, render_known(self._knowledge)) if answer.does else ""
+        refusal = turn_down(strange) if strange else ""
+        lacking = {
+            name: refusal or find_lacking(name, deeds[name], contract, told) for name in answer.does
+        }
         does = [name for name in answer.does if not lacking[name]]
         came = [await self._act(name) for name in does]
         if failed := _find_failure(came):
             return failed
         if answer.end:
             self._dialogue.append(Utterance("user", answer.text or _LEAVES))
-            return RolloutEnd(
-                "user_stopped" if answer.end == "content" else "user_gave_up", answer.text
-            )
+            return RolloutEnd(_ENDS[answer.end], answer.text)
         if len(self.tape.said) >= self._limits.turns:
             return self._break_off(answer)
         told = [
             describe_deed(name, deeds[name], reply, contract.reports)
             for name, reply in zip(does, came, strict=True)
         ]
-        self._ask_user(text := " ".join(filter(None, [answer.text, *told, *lacking.values()])))
+        self._ask_user(
+            text := " ".join(filter(None, [answer.text, *told, *dict.fromkeys(lacking.values())]))
+        )
         return TurnInput("words", text)
+
+    def _find_misstep(self, answer: UserAnswer) -> Misstep:
+        """What is proven of an answer: by a comparison with the contract, or by words that no
+        person says."""
+        proven = find_misstep(self._knowledge, self._dialogue, answer)
+        if proven or answer.meant:
+            return proven
+        if find_marks(self._knowledge, answer):
+            return "impersonates"
+        return "reveals" if gives_all_away(self._knowledge, self._dialogue, answer) else ""
 
     async def _act(self, name: str) -> Observation | None:
         """A call that is the user's alone; None where it was made before."""

@@ -55,6 +55,7 @@ async def play_scenario(
     weather: Json = None,
     form: Form = "single",
     user: str = "scripted",
+    manner: str = "",
     limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
 ) -> Rollout:
     """One attempt, whatever comes of it. What escapes is no matter of this attempt: a broken jail,
@@ -68,6 +69,7 @@ async def play_scenario(
         models=models,
         form=form,
         user=user,
+        manner=manner,
         limits=limits,
     )
 
@@ -82,6 +84,7 @@ async def play_on(
     models: ModelSession | None = None,
     form: Form = "single",
     user: str = "scripted",
+    manner: str = "",
     limits: RolloutLimits = RolloutLimits(),  # noqa: B008  frozen
     bench: CalibratedJudge | None = None,
     umpire: bool = False,
@@ -90,7 +93,7 @@ async def play_on(
     on by a model, too; with an umpire, a
     judge is asked of each conversation that failed or whose user is suspected whether that user is
     to blame."""
-    show = _Show(ground, policy, sandbox, attempt, models, form, user, limits)
+    show = _Show(ground, policy, sandbox, attempt, models, form, user, manner, limits)
     scene, end, seen = await show.perform()
     verdict, ruling = await _judge_end(ground, scene.tape, end, seen, sandbox, bench)
     end, verdict, suspected = await _settle(show, scene, end, verdict, ruling, umpire)
@@ -109,11 +112,10 @@ async def play_on(
         reason=verdict.reason,
         evidence=verdict.evidence,
         weather=ground.reset.weather,
-        form=form,
+        **show.describe(),
         checkpoint=models.name_model("policy")
         if models and isinstance(policy, ModelPolicy)
         else "",
-        limits=limits.describe(),
         **_describe(ground, scene.tape, end, seen, suspected),
     )
 
@@ -133,12 +135,21 @@ async def _settle(
     if ruling and ruling.outcome == "unreached":
         return replace(end, termination="outage", detail=verdict.reason), verdict, suspected
     doubtful = verdict.outcome == "fail" or (verdict.outcome == "pass" and bool(suspected))
+    if verdict.outcome == "fail" and scene.pretended:
+        # Judged as it is, the agent would answer for a deed that its user called done.
+        ruled = [
+            one.model_copy(update={"ruling": "confirmed"}) if one.misstep == "pretends" else one
+            for one in suspected
+        ]
+        return (
+            RolloutEnd("user_fault", f"pretends: {scene.pretended}", "pretends"),
+            make_error(MASKED["user_fault"]),
+            ruled,
+        )
     if not umpire or show.models is None or show.form == "single" or not doubtful:
         return end, verdict, suspected
     try:
-        fault = await find_user_fault(
-            UserKnowledge.of(show.ground.scenario), scene.dialogue, show.models, show.attempt
-        )
+        fault = await find_user_fault(show.knowledge, scene.dialogue, show.models, show.attempt)
     except Outage as error:
         return RolloutEnd("outage", error.message), make_error(MASKED["outage"]), suspected
     shown = fault[0] if fault else ""
@@ -164,7 +175,27 @@ class _Show:
     models: ModelSession | None
     form: Form
     user: str
+    manner: str
     limits: RolloutLimits
+
+    @property
+    def person(self) -> str:
+        """Who plays the user; empty without one."""
+        return "" if self.form == "single" else self.user
+
+    @property
+    def knowledge(self) -> UserKnowledge:
+        return UserKnowledge.of(self.ground.scenario, self.manner)
+
+    def describe(self) -> dict[str, Any]:
+        """What is stored of who was asked, and how."""
+        manner = self.manner if self.person else ""
+        return {
+            "form": self.form,
+            "person": self.person,
+            "manner": manner,
+            "limits": self.limits.describe(),
+        }
 
     @property
     def seed(self) -> int:
@@ -188,14 +219,7 @@ class _Show:
     async def _run(
         self, speaker: Speaker, person: Person | None, stage: RolloutBackend
     ) -> tuple[RolloutLoop, RolloutEnd, Observation]:
-        scene = RolloutLoop(
-            speaker,
-            person,
-            UserKnowledge.of(self.ground.scenario),
-            stage,
-            self._open_tape(),
-            self.limits,
-        )
+        scene = RolloutLoop(speaker, person, self.knowledge, stage, self._open_tape(), self.limits)
         end = await scene.play(self.opening)
         return scene, end, await stage.observe()
 
@@ -241,8 +265,7 @@ class _Show:
                 )
             return None
         return make_in_turn(
-            UserKnowledge.of(self.ground.scenario),
-            lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt),
+            self.knowledge, lambda knowledge: USERS[self.user](knowledge, self.models, self.attempt)
         )
 
 

@@ -113,5 +113,6 @@ def make_trajectory(rollout: Rollout, scenario: Scenario, environment: Environme
         form=rollout.form,
         features=scenario.features,
         split=scenario.split,
+        manner=rollout.manner,
         sampled=list_sampled(rollout.transcript),
     )

@@ -31,6 +31,13 @@ def rollout(
             help="single: all in one request; conversation: bit by bit, with the scripted user."
         ),
     ] = "single",
+    manner: Annotated[
+        str,
+        typer.Option(
+            help="How the user talks: plain, terse, forgetful, fumbling, chatty, anxious; as the "
+            "contract says when left out."
+        ),
+    ] = "",
     attempt: Annotated[
         int, typer.Option(min=0, help="Number of the attempt; another one is another try.")
     ] = 0,
@@ -43,15 +50,18 @@ def rollout(
 ) -> None:
     """Let a scripted policy play a stored scenario, show what is said and done, and the verdict.
     Exits with 1 unless it passes."""
-    played = asyncio.run(_play(context.obj, scenario, policy, form, attempt, run))
+    played = asyncio.run(_play(context.obj, scenario, policy, form, manner, attempt, run))
     print_as_json(played.model_dump_json()) if json else print_text("\n".join(_render(played)))
     if played.outcome != "pass":
         raise typer.Exit(1)
 
 
-async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run: str) -> Any:
+async def _play(
+    home: Home, name: str, policy: str, form: str, manner: str, attempt: int, run: str
+) -> Any:
     from envmill.agents import find_policy
     from envmill.agents.rollout import play_scenario
+    from envmill.agents.users.manners import MANNERS
     from envmill.errors import SettingsError
     from envmill.kinds import open_sandbox
     from flows.cli.holdings import open_playable
@@ -59,6 +69,10 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
     if form not in ("single", "conversation"):
         raise SettingsError(
             f"There is no form {form!r}: write --form single or --form conversation."
+        )
+    if manner and (manner not in MANNERS or form == "single"):
+        raise SettingsError(
+            f"A manner is for --form conversation, and one of {', '.join(MANNERS)}."
         )
     if policy == "model":
         raise SettingsError(
@@ -74,7 +88,7 @@ async def _play(home: Home, name: str, policy: str, form: str, attempt: int, run
         )
     async with open_sandbox(home.settings, drivers=1) as sandbox:
         return await play_scenario(
-            actor, found, playable.environment, sandbox, "shown", attempt, form=form
+            actor, found, playable.environment, sandbox, "shown", attempt, form=form, manner=manner
         )
 
 

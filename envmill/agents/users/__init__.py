@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from envmill.agents.users.base import Person, UserKnowledge
+from envmill.agents.users.manners import make_scripted
 from envmill.agents.users.model import ModelUser
-from envmill.agents.users.scripted import ScriptedUser
 from envmill.errors import SettingsError
 from envmill.models.session import ModelSession
 
 USERS: Mapping[str, Callable[[UserKnowledge, ModelSession | None, int], Person]] = {
-    "scripted": lambda knowledge, _account, _attempt: ScriptedUser(knowledge),
+    "scripted": lambda knowledge, _account, _attempt: make_scripted(knowledge),
     "model": lambda knowledge, models, attempt: ModelUser(knowledge, _require(models), attempt),
 }
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from envmill.agents.users.doing import list_deeds
 from schemas.environment import Call
+from schemas.rollout import Misstep
 from schemas.scenario import Scenario, UserContract
+
+UserEnd: TypeAlias = Literal["", "content", "gave_up", "handed_over", "out_of_scope"]
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,12 @@ class UserAnswer:
     """What the user says to it."""
 
     text: str
-    end: Literal["", "content", "gave_up"] = ""
+    end: UserEnd = ""
     """Why the user says no more; empty while the conversation goes on."""
     does: tuple[str, ...] = ()
     """Names of what they do with tools of their own, before they say it."""
+    meant: tuple[Misstep, ...] = ()
+    """What looks like a misstep here and is this user's manner."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,14 @@ class UserKnowledge:
     """The whole request: what they would have said at once."""
     deeds: Mapping[str, Call] = field(default_factory=dict[str, Call])
     """What only they can do, by the name it is asked for with."""
+    manner: str = ""
+    """How they talk and act, by name; empty leaves it to the contract."""
 
     @classmethod
-    def of(cls, scenario: Scenario) -> "UserKnowledge":
-        return cls(scenario.user, scenario.request, list_deeds(scenario.oracle, scenario.user.able))
+    def of(cls, scenario: Scenario, manner: str = "") -> "UserKnowledge":
+        return cls(
+            scenario.user, scenario.request, list_deeds(scenario.oracle, scenario.user.able), manner
+        )
 
     @property
     def repeats(self) -> bool:

@@ -99,6 +99,11 @@ def find_lacking(name: str, call: Call, contract: UserContract, told: Sequence[s
     )
 
 
+def turn_down(code: str) -> str:
+    """What the user says where the agent names another record than theirs."""
+    return f"{code.upper()} is not the one I mean."
+
+
 def describe_reading(name: str, parts: Sequence[Json]) -> str:
     """What the user reads out of a reply to a call of their own. Exported folders spell it the same
     (`envrun/episode.py`)."""

@@ -67,9 +67,11 @@ def finds_no_end(knowledge: UserKnowledge, dialogue: Sequence[Utterance]) -> boo
 def list_suspicions(
     knowledge: UserKnowledge, dialogue: Sequence[Utterance], answer: UserAnswer
 ) -> list[Misstep]:
-    """Faults that the words of an answer suggest. A question in other words than these checks know
+    """Faults that the words of an answer suggest, and that are not this user's manner. A question
+    in other words than these checks know
     makes an honest answer look wrong."""
-    return [*_list_suspicions(knowledge, dialogue, answer)]
+    meant = frozenset[str](answer.meant)
+    return [one for one in _list_suspicions(knowledge, dialogue, answer) if str(one) not in meant]
 
 
 def _list_suspicions(

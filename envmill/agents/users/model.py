@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
+from envmill.agents.users.manners import MANNERS
 from envmill.errors import BadReply
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
@@ -26,6 +27,7 @@ class ModelUser:
             knowledge.request,
             knowledge.deeds,
         )
+        self._manner = MANNERS[knowledge.manner].told if knowledge.manner else ""
         self._account, self._attempt = models, attempt
 
     async def answer(self, dialogue: Sequence[Utterance]) -> UserAnswer:
@@ -36,13 +38,13 @@ class ModelUser:
         except BadReply:
             return UserAnswer("")
         return UserAnswer(
-            reply.text, "content" if reply.stop else "", tuple(dict.fromkeys(reply.does))
+            reply.text, reply.why if reply.stop else "", tuple(dict.fromkeys(reply.does))
         )
 
     def _inputs(self, dialogue: Sequence[Utterance]) -> UserInput:
         contract = self._contract
         return UserInput(
-            persona=contract.persona,
+            persona=" ".join(filter(None, [contract.persona, self._manner])),
             goals=contract.goals or [contract.opening],
             request=self._request,
             known={

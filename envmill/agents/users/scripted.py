@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
-from envmill.agents.users.doing import find_deeds, find_strange
+from envmill.agents.users.doing import find_deeds, find_strange, turn_down
 from envmill.agents.users.hearing import ParsedMessage, touches, understand
 from envmill.agents.users.naming import render_name
 from envmill.language.told import render_leaf
@@ -13,8 +13,8 @@ from envmill.language.words import find_words, normalise
 from schemas.base import Json, is_array, is_object
 
 UNKNOWN = "I do not know that, sorry."
+ACTS = "All right."
 _YES, _WAITS = "Yes, please.", "All right, go on."
-_ACTS = "All right."
 _THANKS = "Thank you, that is all."
 _NUDGE = "Do you still need something from me?"
 _LEAVES = "All right, then I leave it there."
@@ -22,9 +22,7 @@ _WHAT = "What would you like to know?"
 _ENOUGH = "I cannot tell you more than I have. Let us leave it at that."
 _PATIENCE = 3
 """Answers in a row that tell nothing, before the user has had enough."""
-_TALKATIVE = re.compile(
-    r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b"
-)
+TALKATIVE = re.compile(r"\b(?:chatty|talkative|forthcoming|(?:tells|says) everything|volunteers)\b")
 """Personas that tell all they have when they are asked for whatever there is."""
 
 
@@ -34,10 +32,7 @@ class ScriptedUser:
 
     def __init__(self, knowledge: UserKnowledge) -> None:
         self._contract, self._deeds = knowledge.contract, knowledge.deeds
-        said = [render_value(value) for value in knowledge.contract.facts.values()]
-        self._known = "\n".join(
-            [knowledge.request, knowledge.contract.opening, *knowledge.contract.goals, *said]
-        )
+        self._known = render_known(knowledge)
         self.listens = bool(knowledge.deeds)
         self._untold = [name for name in self._contract.hidden if name in self._contract.facts]
         self._nudged = False
@@ -52,7 +47,7 @@ class ScriptedUser:
         if does:
             self._idle = 0
             return UserAnswer(
-                self._word(heard.facts, heard, message) if heard.facts else _ACTS, does=does
+                self._word(heard.facts, heard, message) if heard.facts else ACTS, does=does
             )
         if message.strip() and not heard.asks and not heard.promise:
             return self._close(message)
@@ -86,14 +81,14 @@ class ScriptedUser:
         if self._idle >= _PATIENCE:
             return UserAnswer(_ENOUGH, "gave_up")
         told = self._word(heard.facts, heard, message) if heard.facts else ""
-        return UserAnswer(f"{strange.upper()} is not the one I mean. {told}".rstrip())
+        return UserAnswer(f"{turn_down(strange)} {told}".rstrip())
 
     def _choose(self, heard: ParsedMessage) -> list[str]:
         """What is told: what was asked for. A talkative person tells all that is left when asked
         for anything."""
         if heard.facts or not heard.anything:
             return list(heard.facts)
-        return list(self._untold) if _TALKATIVE.search(normalise(self._contract.persona)) else []
+        return list(self._untold) if TALKATIVE.search(normalise(self._contract.persona)) else []
 
     def _word(self, told: Sequence[str], heard: ParsedMessage, message: str) -> str:
         if told:
@@ -122,6 +117,19 @@ class ScriptedUser:
             ),
             "",
         )
+
+
+def render_known(knowledge: UserKnowledge) -> str:
+    """All that a user may speak of."""
+    contract = knowledge.contract
+    return "\n".join(
+        [
+            knowledge.request,
+            contract.opening,
+            *contract.goals,
+            *map(render_value, contract.facts.values()),
+        ]
+    )
 
 
 def render_fact(name: str, facts: Mapping[str, Json]) -> str:

@@ -23,7 +23,7 @@ from envmill.verifiers.version import follow_imports
 _HERE = Path(__file__).parent / CARRIED
 _ROOTS = (
     "envmill.verifiers.judge",
-    *(f"envmill.agents.users.{name}" for name in ("scripted", "missteps", "requests")),
+    *(f"envmill.agents.users.{name}" for name in ("manners", "missteps", "requests")),
 )
 
 

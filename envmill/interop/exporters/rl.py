@@ -9,6 +9,7 @@ from typing import Literal
 from envmill.agents.briefing import brief_agent
 from envmill.agents.transcript import list_tools
 from envmill.agents.users.doing import needs_user
+from envmill.agents.users.manners import list_manners
 from envmill.interop.exporters.advantages import RewardGroup, group_attempts, measure_environments
 from envmill.interop.exporters.base import (
     SPLITS,
@@ -100,6 +101,13 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, "
         "errors.",
         lambda one: one.limits,
+    ),
+    ExportColumn(
+        "manners",
+        "list<string>",
+        "Users that the row may meet, as `person` of the folder's sessions: those of its split; "
+        "empty in the form `single`.",
+        lambda one: list_manners(one.scenario.split) if one.form == "conversation" else [],
     ),
     ExportColumn(
         "polarity", "string", "What success means here.", lambda one: one.scenario.polarity

@@ -58,6 +58,12 @@ COLUMNS: tuple[ExportColumn[Trajectory], ...] = (
         "features", "json", "Difficulty features of the scenario.", lambda one: one.features
     ),
     ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.licence),
+    ExportColumn(
+        "manner",
+        "string",
+        "How the user talked, by name; empty where the contract alone said it.",
+        lambda one: one.manner,
+    ),
 )
 """Of the Parquet files; `messages` of the JSONL are in OpenAI's spelling."""
 

@@ -24,13 +24,14 @@ from envmill.lake.views.sealed import SEALED
 from envmill.lake.views.spending import SPENDING
 from envmill.lake.views.tiers import TIERS
 from envmill.lake.views.trainability import TRAINABILITY
+from envmill.lake.views.user_faults import USER_FAULTS
 from envmill.lake.views.versions import VERSIONS
 from envmill.lake.views.yields import YIELD
 
 __all__ = ["VIEWS", "View", "open_views"]
 
 _ALL = (
-    *(RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, CONVERSATIONS, COST_PER_KEPT),
+    *(RUNS, EXITS, FUNNEL, YIELD, PASS_RATE, CONVERSATIONS, USER_FAULTS, COST_PER_KEPT),
     *(
         SPENDING,
         VERSIONS,

@@ -10,6 +10,7 @@ from envmill.agents import find_policy
 from envmill.agents.base import Policy
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.rollout import play_scenario
+from envmill.agents.users.manners import MANNERS
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.exporters.base import ExportSet
 from envmill.interop.exporters.bundle import export_bundle
@@ -80,6 +81,36 @@ async def test_a_folder_holds_the_same_dialogue(
             made.outcome,
             made.reward,
             made.components,
+        )
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+async def test_a_folder_has_the_same_users(manner: str, bundle: Bundle, jail: Sandbox) -> None:
+    """Each manner says and does in the folder what it does in the factory."""
+    found, reference = load(), find_policy("reference")
+    for scenario in found.scenarios:
+        made = await play_scenario(
+            reference,
+            scenario,
+            found.environment,
+            jail,
+            "shown",
+            1,
+            form="conversation",
+            manner=manner,
+            limits=LONG,
+        )
+        said = [
+            entry["content"]
+            for entry in made.transcript
+            if entry["role"] == "user" and not entry.get("tool_calls")
+        ][1:]
+        heard, state_hash, verdict = follow(bundle, scenario, made, person=manner)
+        assert heard[: len(said)] == said
+        assert (state_hash, verdict["outcome"], verdict["reward"]) == (
+            made.final_state_hash,
+            made.outcome,
+            made.reward,
         )
 
 

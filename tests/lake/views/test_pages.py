@@ -35,6 +35,6 @@ def test_three_worked_queries_answer(example: Lake, view: View) -> None:
 
 def test_the_names_are_the_promised_ones() -> None:
     assert list(VIEWS) == [
-        "runs", "exits", "funnel", "yield", "pass_rate", "conversations", "cost_per_kept", "spending", "versions", "repairs", "sealed",
-        "defects", "trainability", "failures", "bounds", "tiers", "chains", "novelty", "rarefaction",
+        "runs", "exits", "funnel", "yield", "pass_rate", "conversations", "user_faults", "cost_per_kept", "spending", "versions", "repairs",
+        "sealed", "defects", "trainability", "failures", "bounds", "tiers", "chains", "novelty", "rarefaction",
     ]  # fmt: skip

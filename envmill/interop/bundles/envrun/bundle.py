@@ -47,7 +47,10 @@ RUNTIME = next(path for path in (_HERE / "runtime", _HERE.parents[2] / "runtime"
 """The runtime that an exported folder carries; in EnvMill itself, its own."""
 ENVIRONMENT = f"{CARRIED}/environment.json"
 FORMS = ("single", "conversation")
-PERSONS = ("scripted", "yours")
+MANNERS = {"train": ("plain", "terse", "forgetful", "fumbling"), "test": ("chatty", "anxious")}
+"""Users who talk differently: those for scenarios of `train` and `validation`, and those kept for
+`test`."""
+PERSONS = ("scripted", "yours", *MANNERS["train"], *MANNERS["test"])
 
 _MANIFEST = {"name": str, "policy_document": str}
 _ENVIRONMENT = {"hash": str, "files": dict, "entry": str, "tools": list}
@@ -209,7 +212,8 @@ class Bundle:
 
         In the form `conversation` the user begins with less than everything and tells the rest when
         asked: `scripted` as in the factory,
-        or `yours` where you play the user yourself. `engine` runs it elsewhere than the bundle's
+        a manner by its name, like `terse`, or `yours` where you play the user yourself. `engine`
+        runs it elsewhere than the bundle's
         other sessions.
         """
         if person not in PERSONS:

@@ -71,7 +71,9 @@ class JudgeProcess:
         reply = self._ask({"verifier": verifier, "ending": ending, "heard": said})
         return make_error(_ENDLESS) if reply is None else reply["verdict"]
 
-    def answer(self, scenario: Mapping[str, Any], dialogue: Sequence[Message]) -> Message:
+    def answer(
+        self, scenario: Mapping[str, Any], dialogue: Sequence[Message], manner: str = ""
+    ) -> Message:
         """What the scripted user of a scenario says to the last line: `text`, `end` (empty,
         content, gave_up), `misstep`; and what they do
         with tools of their own before they say it: `does`, each with its call and the words for how
@@ -80,6 +82,7 @@ class JudgeProcess:
             "user": scenario["user"],
             "request": scenario["request"],
             "oracle": scenario.get("oracle", []),
+            "manner": manner,
         }
         reply = self._ask(asked | {"dialogue": list(dialogue)})
         if reply is None:

@@ -90,7 +90,9 @@ class Episode:
             *(self._dialogue or [{"who": "user", "text": self.opening}]),
             {"who": "agent", "text": text},
         ]
-        answer = self._court.answer(self.scenario, self._dialogue)
+        answer = self._court.answer(
+            self.scenario, self._dialogue, "" if self.person == "scripted" else self.person
+        )
         said = " ".join(
             filter(None, [answer["text"], *map(self._act, answer["does"]), *answer["lacking"]])
         )

@@ -88,8 +88,8 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
 def converse(request: dict[str, Any]) -> dict[str, Any]:
     """What the scripted user says to the last line of a dialogue that it took part in; a misstep is
     no answer to go by."""
-    names = ("base", "doing", "scripted", "missteps", "requests")
-    base, doing, scripted, missteps, requests = (
+    names = ("base", "doing", "manners", "missteps", "requests")
+    base, doing, manners, missteps, requests = (
         import_module(f"envmill.agents.users.{name}") for name in names
     )
     contract, call = (import_module(f"schemas.{name}") for name in ("scenario", "environment"))
@@ -97,8 +97,8 @@ def converse(request: dict[str, Any]) -> dict[str, Any]:
     deeds = doing.list_deeds(
         [call.Call.model_validate(one) for one in request["oracle"]], user.able
     )
-    knowledge = base.UserKnowledge(user, request["request"], deeds)
-    person = requests.make_in_turn(knowledge, scripted.ScriptedUser)
+    knowledge = base.UserKnowledge(user, request["request"], deeds, request.get("manner", ""))
+    person = requests.make_in_turn(knowledge, manners.make_scripted)
     dialogue = [base.Utterance(one["who"], one["text"]) for one in request["dialogue"]]
     heard = [place for place, line in enumerate(dialogue, 1) if line.who == "agent"]
     answers = [asyncio.run(person.answer(dialogue[:place])) for place in heard]
