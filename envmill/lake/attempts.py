@@ -17,7 +17,7 @@ import orjson
 from envmill.errors import LeaseLost
 from envmill.lake.arrow import Stamp
 from envmill.lake.commits import find_ended, void
-from envmill.lake.coordination.lease import Lease
+from envmill.lake.coordination.lease import HeldLease
 from envmill.lake.files import BatchName, folder_of
 from envmill.lake.merges import MergeRecords
 from envmill.lake.stores.base import Store
@@ -61,7 +61,7 @@ class Attempts:
         make_stamp: Callable[[int], Stamp],
         tables: Iterable[str],
         patience: float = PATIENCE,
-        lease: Lease | None = None,
+        lease: HeldLease | None = None,
     ) -> tuple[Stamp, BatchName]:
         """Claim the next attempt and see every earlier one ended. What lacks must be asked for after this.
 
@@ -85,7 +85,7 @@ class Attempts:
         """End an attempt without a commit. False when it had ended."""
         return void(self._store, run, batch)
 
-    async def _confirm(self, run: str, batch: BatchName, lease: Lease | None) -> None:
+    async def _confirm(self, run: str, batch: BatchName, lease: HeldLease | None) -> None:
         try:
             if lease is not None:
                 await lease.confirm()

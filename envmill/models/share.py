@@ -101,7 +101,7 @@ class Share:
         """Say what we have in flight, and nothing else."""
         self._in_flight = in_flight
         if self._coordinator.local:
-            self._coordinator.change(self._document, self._say)
+            self._coordinator.change(self._document, self._announce)
         else:
             self._meet_soon()
 
@@ -143,7 +143,7 @@ class Share:
             self._closed.wait(self._look / 2)
 
     def _meet(self) -> None:
-        notes = self._coordinator.change(self._document, self._say)
+        notes = self._coordinator.change(self._document, self._announce)
         now = self._clock()
         others = {name: note for name, note in notes.items() if name != self._coordinator.own}
         ages = {name: self._age(name, note, now) for name, note in others.items()}
@@ -157,7 +157,7 @@ class Share:
                 self._document, lambda document: [document.pop(name, None) for name in dead]
             )
         living = {name: note for name, note in others.items() if name not in dead}
-        self._hear(living)
+        self._note_complaints(living)
         self._seen = {name: (note, now - ages[name]) for name, note in living.items()}
         asking = [
             note.in_flight for name, note in living.items() if note.in_flight or ages[name] < _IDLE
@@ -168,7 +168,7 @@ class Share:
             1 + len(asking), sum(asking), settled, self._heard, self._heard_pause
         )
 
-    def _say(self, document: Document) -> dict[str, _Note]:
+    def _announce(self, document: Document) -> dict[str, _Note]:
         now = self._clock()
         document[self._coordinator.own] = [
             self._in_flight,
@@ -185,7 +185,7 @@ class Share:
         last = self._seen.get(name)
         return now - last[1] if last is not None and last[0].told == note.told else 0.0
 
-    def _hear(self, living: dict[str, _Note]) -> None:
+    def _note_complaints(self, living: dict[str, _Note]) -> None:
         """Complaints that others heard since we looked last."""
         for name, note in living.items():
             last = self._seen.get(name)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from envmill.lake.arrow import Stamp
 from envmill.lake.catching_up import read_new
-from envmill.lake.coordination import Lease
+from envmill.lake.coordination import HeldLease
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
 from schemas.ledger import ModelCall
@@ -30,7 +30,7 @@ class RunCalls:
         self.journal = Journal(folder)
 
     @asynccontextmanager
-    async def shared(self, lease: Lease) -> AsyncGenerator[None]:
+    async def shared(self, lease: HeldLease) -> AsyncGenerator[None]:
         """For the block, work on what the lease is of: know what its earlier holders asked, and leave to later ones what we asked."""
         if lease.inherited and not lease.coordinator.local:
             await asyncio.to_thread(self._learn)

@@ -9,7 +9,7 @@ from typing import Literal
 from envmill.errors import SettingsError
 from envmill.gates.reading.calibrations import read_calibrations
 from envmill.kinds import open_sandbox
-from envmill.lake.coordination import Coordinator, hold, open_coordinator
+from envmill.lake.coordination import Coordinator, hold
 from envmill.lake.events import note
 from envmill.lake.journal import Journal, read_calls
 from envmill.lake.lake import Lake
@@ -26,6 +26,7 @@ from envmill.models.spec import BATCH, Spec
 from envmill.models.terms import agree_on_budget, check_terms, hold_calls, read_replies, set_terms
 from envmill.pipeline.calls import RunCalls
 from envmill.pipeline.choice import find_choice, settle_choice
+from envmill.pipeline.coordinating import open_coordinator
 from envmill.pipeline.given import find_given
 from envmill.pipeline.runner import Runner
 from envmill.pipeline.version import claim_version

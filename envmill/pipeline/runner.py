@@ -32,7 +32,7 @@ from envmill.errors import (
 from envmill.gates.base import Finding, merge_findings
 from envmill.lake.arrow import Stamp
 from envmill.lake.attempts import PATIENCE
-from envmill.lake.coordination import Coordinator, Lease, hold
+from envmill.lake.coordination import Coordinator, HeldLease, hold
 from envmill.lake.lake import Fingerprint, Lake, group_rows
 from envmill.models.base import Spent
 from envmill.models.handing import describe_pending, hand_in, outlast
@@ -264,7 +264,7 @@ class Runner:
         )
 
     async def _save(
-        self, step: PipelineStep, bucket: int, done: Sequence[StepOutcome], lease: Lease
+        self, step: PipelineStep, bucket: int, done: Sequence[StepOutcome], lease: HeldLease
     ) -> None:
         """Publish what still lacks once every earlier attempt has ended. If others end ours, look again, and wait longer for theirs."""
         make_stamp, patience = (

@@ -17,7 +17,7 @@ from envmill.lake.coordination.base import Coordinator, Document, ask
 
 
 @dataclass(frozen=True)
-class Lease:
+class HeldLease:
     """What a holder knows of its lease."""
 
     coordinator: Coordinator
@@ -46,13 +46,13 @@ class Lease:
 
 
 @contextlib.asynccontextmanager
-async def hold(coordinator: Coordinator, name: str) -> AsyncGenerator[Lease]:
+async def hold(coordinator: Coordinator, name: str) -> AsyncGenerator[HeldLease]:
     """Wait for the lease without blocking the event loop, and hold it for the block."""
     holder = f"{coordinator.own}:{uuid.uuid4().hex[:12]}"
     while (token := await ask(coordinator, lambda: _acquire(coordinator, name, holder))) is None:  # noqa: ASYNC110  another process frees it
         await asyncio.sleep(coordinator.poll)
     try:
-        yield Lease(coordinator, name, holder, token)
+        yield HeldLease(coordinator, name, holder, token)
     finally:
         await ask(coordinator, lambda: coordinator.change(f"leases/{name}", _leave(holder)))
 

@@ -17,8 +17,6 @@ from urllib.parse import urlsplit
 from envmill.errors import CoordinationError
 from envmill.lake.coordination.base import Document, T
 from envmill.lake.coordination.remote import Unreachable
-from envmill.settings import Secret
-from envmill.version import __version__
 
 FORMAT = 1
 """Of the documents. Versions that write another cannot share a run."""
@@ -30,11 +28,11 @@ _SECONDS = 20.0  # for a connection, and for one statement: a partition must not
 class PostgresDocuments:
     """Of one process. The table is made when it is missing."""
 
-    def __init__(self, url: Secret) -> None:
-        self._url = url.reveal().replace("postgresql+asyncpg://", "postgresql://", 1)
+    def __init__(self, url: str) -> None:
+        self._url = url.replace("postgresql+asyncpg://", "postgresql://", 1)
         parts = urlsplit(self._url)
         self.place = f"postgresql://{parts.hostname or ''}:{parts.port or 5432}{parts.path}"
-        self._mask = Secret(parts.password or "").mask
+        self._password = parts.password or ""
         self._loop = asyncio.new_event_loop()
         self._pool: Any = None
         self._opening = asyncio.Lock()
@@ -73,12 +71,16 @@ class PostgresDocuments:
             async with asyncio.timeout(2 * _SECONDS):
                 return await self._change(name, edit)
         except again as error:
-            raise Unreachable(self._mask(f"{type(error).__name__}: {error}")) from None
+            raise Unreachable(self._mask(error)) from None
         except asyncpg.PostgresError as error:
             raise CoordinationError(
-                f"{self.place} refuses to share a run's leases and budgets: {self._mask(str(error))}. Check ENVMILL_DATABASE: the user "
+                f"{self.place} refuses to share a run's leases and budgets: {self._mask(error)}. Check ENVMILL_DATABASE: the user "
                 "must be allowed to make and change tables. A full disk of the database shows here, too."
             ) from None
+
+    def _mask(self, error: Exception) -> str:
+        text = f"{type(error).__name__}: {error}"
+        return text.replace(self._password, "***") if self._password else text
 
     async def _change(self, name: str, edit: Callable[[Document], T]) -> T:
         pool = await self._open()
@@ -130,7 +132,7 @@ async def _prepare(connection: Any, place: str) -> None:
     told = json.loads(await connection.fetchval(f"select document from {_TABLE} where name = ''"))
     if told.get("format") != FORMAT:
         raise CoordinationError(
-            f"{place} is used by another version of EnvMill (documents of format {told.get('format')}; {__version__} writes {FORMAT}). "
+            f"{place} is used by another version of EnvMill (documents of format {told.get('format')}, here {FORMAT}). "
             "Run the same version on all workers, or give this one a database of its own by ENVMILL_DATABASE."
         )
 

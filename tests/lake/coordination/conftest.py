@@ -11,7 +11,6 @@ from envmill.lake.coordination.objects import ObjectDocuments
 from envmill.lake.coordination.postgres import PostgresDocuments
 from envmill.lake.coordination.remote import Documents
 from envmill.lake.stores import LocalStore, S3Store
-from envmill.settings import Secret
 from tests.postgres import Postgres, run_postgres
 
 EXPIRY = 2.0
@@ -52,7 +51,7 @@ def _make(request: pytest.FixtureRequest, folder: Path, home: str, expiry: float
 def _make_documents(request: pytest.FixtureRequest, folder: Path) -> Documents:
     if request.param == "postgres":
         cluster: Postgres = request.getfixturevalue("postgres")
-        return PostgresDocuments(Secret(cluster.url))
+        return PostgresDocuments(cluster.url)
     if request.param == "s3":
         return ObjectDocuments(S3Store(f"{request.getfixturevalue('bucket')}/{folder.name}"))
     return ObjectDocuments(LocalStore(str(folder / "lake")))

@@ -4,8 +4,8 @@ ENVMILL_DATABASE say with whom. It prints `sent` for each call."""
 import asyncio
 import sys
 
-from envmill.lake.coordination import open_coordinator
 from envmill.models.budget import Allowance, Amount, Budget
+from envmill.pipeline.coordinating import open_coordinator
 from flows.surroundings import read_settings
 from tests.models.spender import say, spend
 
