@@ -21,11 +21,9 @@ from prefect.artifacts import (
 )
 
 from envmill.interop.exporters.base import StepCount
-from envmill.pipeline.inputs import count_exits
 from envmill.pipeline.line import PipelineStep
 from envmill.pipeline.runner import Runner
 from envmill.report.place import find_place
-from schemas.ledger import Attrition
 
 
 @dataclass
@@ -64,8 +62,7 @@ class RunArtifacts:
     async def showing(
         self, step: PipelineStep, failures: Sequence[BaseException]
     ) -> AsyncGenerator[None]:
-        """The run's tables as of this step, made beside what goes on in the block; there when it is
-        left, however it is left."""
+        """The run's tables as of this step, made beside what goes on in the block; there when it is left, however it is left."""
         bar, tables = self._bar, asyncio.create_task(self._end(step, failures))
         try:
             yield
@@ -112,10 +109,7 @@ class RunArtifacts:
         )
 
     def _count(self, step: PipelineStep) -> StepCount:
-        return count_exits(
-            step.name,
-            self.walk.lake.read(Attrition, self.walk.context.run, self.walk.marks[step.name]),
-        )
+        return self.walk.count(step)
 
 
 async def publish(making: Any) -> Any:

@@ -113,11 +113,8 @@ def _seen_rows(step: str) -> str:
     if step not in PRODUCTS:
         return ""
     table = PRODUCTS[step]
-    maker = f"max_by(hash('{step}', {PROMISES[table].maker}), try_number * 100 - bucket)"
-    return (
-        f"select who, count(*) from (select {maker} as who from {table} where step = '{step}' "
-        "group by hash(id)) group by who"
-    )
+    maker = f"max_by(hash('{step}', {PROMISES[table].maker}), try_number * 1000000 - bucket)"
+    return f"select who, count(*) from (select {maker} as who from {table} where step = '{step}' group by hash(id)) group by who"
 
 
 def _expect(step: str) -> str:

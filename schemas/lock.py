@@ -25,6 +25,10 @@ class ExportOptions(Contract):
     """Policy whose pass rate selects them."""
     partial: bool = False
     """Whether verifiers may pay for parts."""
+    attempts: bool = False
+    """Whether `rl` has a row for each stored attempt."""
+    turn_reward: float = 0.0
+    """What a turn is paid that meets all goals."""
 
 
 class LockedVersions(Contract):
@@ -104,6 +108,19 @@ class LockedStep(Contract):
     """Money that it took; null when a price is unknown."""
 
 
+class LockedTokenizer(Contract):
+    """The tokenizer of rows with token ids."""
+
+    name: str
+    """Its folder's name."""
+    files: dict[str, str]
+    """File of it → SHA-256."""
+    templates: list[str]
+    """SHA-256 of its chat templates."""
+    template_args: dict[str, Json]
+    """Variables that the template was given."""
+
+
 class DataLock(Contract):
     """An export, pinned."""
 
@@ -115,6 +132,8 @@ class DataLock(Contract):
     """Run → settings that it began with."""
     options: ExportOptions
     """What was asked for."""
+    tokenizer: LockedTokenizer | None = None
+    """What rows with token ids were encoded by; null without any."""
     terms: str | None = None
     """Text of the terms that rows were held to; null where nobody gave any."""
     environments: dict[str, str]
@@ -129,6 +148,9 @@ class DataLock(Contract):
     """Pair → SHA-256 of its record."""
     attempts: dict[str, str]
     """Rollout → SHA-256 of what is written of it as an attempt."""
+    transcripts: dict[str, str] = {}
+    """Rollout → SHA-256 of its messages and the log of its turns, where rows of attempts were asked
+    for."""
     judged_by: dict[str, int]
     """Versions of the judging code that gave the rewards → how many rollouts: no more than one
     version."""

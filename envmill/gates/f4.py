@@ -4,10 +4,10 @@ same way to do it, or of the same records.
 words ─► repeat, near_repeat        records changed, or told about ─► same_errand        first state ─► same_state
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envmill.gates.base import Finding, drop, keep
+from envmill.lake.spool import RowSpool, Shelf
 from envmill.language.similarity import Near, Runs, list_runs, share, split_words
 from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.scenario import Check, Scenario
@@ -24,73 +24,87 @@ states in one environment none shares
 
 
 def find_repeats(
-    scenarios: Sequence[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
+    scenarios: Iterable[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
 ) -> Mapping[str, Finding]:
-    """A decision over the whole set, in id order: the first is kept, and each later one is compared
-    with what was kept. Only what was
-    planned together has to differ in records and first states. `earlier` are those that other runs
-    kept of the same environments."""
+    """What is found of few scenarios, in whatever order they come."""
+    return dict(
+        stream_repeats(sorted(scenarios, key=lambda one: one.id), planned=planned, earlier=earlier)
+    )
+
+
+def stream_repeats(
+    scenarios: Iterable[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
+) -> Iterator[tuple[str, Finding]]:
+    """A decision over the whole set, which comes in id order: the first is kept, and each later one is compared with what was kept. Only
+    what was planned together has to differ in records and first states. `earlier` are those that other runs kept of the same
+    environments."""
     kept = _Kept(planned)
     for scenario in sorted(earlier, key=lambda one: one.id):
         words = split_words(scenario.request)
         kept.add(scenario, words, list_runs(words, RUN))
-    findings: dict[str, Finding] = {}
-    for scenario in sorted(scenarios, key=lambda one: one.id):
+    for scenario in scenarios:
         words = split_words(scenario.request)
         runs = list_runs(words, RUN)
         if twin := kept.find_same(scenario, words):
-            findings[scenario.id] = drop(
-                GATE, "repeat", f"same request as {twin}", {"twin": twin, "share": 1.0}
+            yield (
+                scenario.id,
+                drop(GATE, "repeat", f"same request as {twin}", {"twin": twin, "share": 1.0}),
             )
         elif found := kept.find_near(scenario, runs):
             twin, alike = found
             said = f"{alike:.0%} of the wording of {twin}, and the same calls lead to it"
-            findings[scenario.id] = drop(
-                GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)}
+            yield (
+                scenario.id,
+                drop(GATE, "near_repeat", said, {"twin": twin, "share": round(alike, 3)}),
             )
         elif again := kept.find_again(scenario):
-            findings[scenario.id] = again
+            yield scenario.id, again
         else:
-            findings[scenario.id] = keep(GATE)
+            yield scenario.id, keep(GATE)
             kept.add(scenario, words, runs)
-    return findings
 
 
 class _Kept:
-    """What was kept so far. The index is asked well below what decides, so that chance in it
-    decides nothing."""
+    """What was kept so far, on disk. The index is asked well below what decides, so that chance in it decides nothing."""
 
     def __init__(self, planned: bool) -> None:
-        self._planned = planned
-        self._first: dict[tuple[str, ...], str] = {}
+        self._planned, spool = planned, RowSpool()
+        self._first: Shelf[str] = spool.shelve(str, str)
+        """Request → scenario."""
         self._near = Near(NEAR / 2)
-        self._known: dict[str, tuple[Runs, Json]] = {}
-        self._targets: dict[tuple[str, str, frozenset[str]], str] = {}
-        self._states: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
+        self._known: Shelf[tuple[Runs, Json]] = spool.shelve(
+            lambda known: [*known], lambda told: (told[0], told[1])
+        )
+        """Scenario → how it is worded, and the way to do it."""
+        self._targets: Shelf[str] = spool.shelve(str, str)
+        """Errand → scenario."""
+        self._states: Shelf[list[tuple[str, frozenset[str]]]] = spool.shelve(
+            lambda states: states, lambda told: told
+        )
+        """Environment → scenarios, each with the records of its first state."""
 
     def add(self, scenario: Scenario, words: Sequence[str], runs: Runs) -> None:
-        self._first[_render_place(scenario, words)] = scenario.id
-        self._known[scenario.id] = runs, describe_way(scenario)
+        self._first.put(_name_request(scenario, words), scenario.id)
+        self._known.put(scenario.id, (runs, describe_way(scenario)))
         self._near.add(scenario.id, runs)
         if self._planned:
-            self._targets[_name_errand(scenario)] = scenario.id
-            self._states[scenario.environment].append(
-                (scenario.id, _Records(scenario.initial_state).describe_all())
+            self._targets.put(_name_errand(scenario, name_targets(scenario)), scenario.id)
+            state = scenario.id, _Records(scenario.initial_state).describe_all()
+            self._states.put(
+                scenario.environment, [*(self._states.get(scenario.environment) or ()), state]
             )
 
     def find_same(self, scenario: Scenario, words: Sequence[str]) -> str:
-        """Words are compared within an environment: elsewhere the same words are about other
-        things."""
-        return self._first.get(_render_place(scenario, words), "")
+        """Words are compared within an environment: elsewhere the same words are about other things."""
+        return self._first.get(_name_request(scenario, words)) or ""
 
     def find_near(self, scenario: Scenario, runs: Runs) -> tuple[str, float] | None:
         """Here and elsewhere: the same tools called with the same arguments' names are the same
         thing wherever they stand."""
         way = describe_way(scenario)
+        known = {one: self._known.get(one) for one in self._near.find(runs)}
         alike = {
-            one: share(runs, self._known[one][0])
-            for one in self._near.find(runs)
-            if self._known[one][1] == way
+            one: share(runs, told[0]) for one, told in known.items() if told and told[1] == way
         }
         best = min(alike, key=lambda one: (-alike[one], one), default="")
         return (best, alike[best]) if best and alike[best] >= NEAR else None
@@ -100,19 +114,19 @@ class _Kept:
         state."""
         if not self._planned:
             return None
-        errand, state = _name_errand(scenario), _Records(scenario.initial_state).describe_all()
-        if errand[2] and (twin := self._targets.get(errand)):
+        targets, state = name_targets(scenario), _Records(scenario.initial_state).describe_all()
+        if targets and (twin := self._targets.get(_name_errand(scenario, targets))):
             said = f"{scenario.polarity} is about the same records as in {twin}"
-            return drop(GATE, "same_errand", said, {"twin": twin, "records": sorted(errand[2])})
-        for twin, other in self._states[scenario.environment]:
+            return drop(GATE, "same_errand", said, {"twin": twin, "records": sorted(targets)})
+        for twin, other in self._states.get(scenario.environment) or ():
             if state and (alike := share(state, other)) >= SAME:
                 said = f"{alike:.0%} of the records that it begins with are those of {twin}"
                 return drop(GATE, "same_state", said, {"twin": twin, "share": round(alike, 3)})
         return None
 
 
-def _name_errand(scenario: Scenario) -> tuple[str, str, frozenset[str]]:
-    return scenario.environment, scenario.polarity, name_targets(scenario)
+def _name_errand(scenario: Scenario, targets: frozenset[str]) -> str:
+    return canonical_json([scenario.environment, scenario.polarity, *sorted(targets)])
 
 
 def name_targets(scenario: Scenario) -> frozenset[str]:
@@ -190,10 +204,9 @@ class _Records:
         return value
 
 
-def _render_place(scenario: Scenario, words: Sequence[str]) -> tuple[str, ...]:
-    """A request and its twin of another polarity, which differ in a fact of the state, are two
-    scenarios."""
-    return scenario.environment, scenario.polarity, *words
+def _name_request(scenario: Scenario, words: Sequence[str]) -> str:
+    """A request and its twin of another polarity, which differ in a fact of the state, are two scenarios."""
+    return canonical_json([scenario.environment, scenario.polarity, *words])
 
 
 def describe_way(scenario: Scenario) -> Json:

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, lgamma
+from typing import Protocol
 
 from envmill.gates.base import Finding, drop, keep, pass_by, skip
-from envmill.gates.f1 import name_actor
 from schemas.rollout import Rollout
 
 GATE = "F5"
@@ -33,6 +33,17 @@ _FEW = 3
 """Siblings below which nothing is known about how alike they are."""
 
 
+class Probe(Protocol):
+    """What is asked of a probe: a rollout, or these columns of one."""
+
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def policy(self) -> str: ...
+    @property
+    def checkpoint(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class ProbeCounts:
     """A scenario's probes, counted."""
@@ -44,12 +55,11 @@ class ProbeCounts:
     scripted: bool
 
     @classmethod
-    def of(cls, environment: str, probes: Sequence[Rollout]) -> "ProbeCounts":
-        """Errors are no attempts, those of the simulated user among them: they have no reward that
-        a trainer could compare."""
+    def of(cls, environment: str, probes: Sequence[Probe]) -> "ProbeCounts":
+        """Errors are no attempts, those of the simulated user among them: they have no reward that a trainer could compare."""
         judged = [probe for probe in probes if probe.outcome != "error"]
         passed = sum(probe.outcome == "pass" for probe in judged)
-        policy = name_actor(judged[0]) if judged else ""
+        policy = (judged[0].checkpoint or judged[0].policy) if judged else ""
         return cls(
             environment, policy, passed, len(judged), not any(probe.checkpoint for probe in judged)
         )
@@ -58,8 +68,7 @@ class ProbeCounts:
 def find_untrainable(
     probed: Mapping[str, ProbeCounts], *, drops: bool = False
 ) -> dict[str, Finding]:
-    """A decision over the whole set: each scenario's prior is made of its siblings, those of its
-    environment probed by the same policy."""
+    """A decision over the whole set: each scenario's prior is made of its siblings, those of its environment probed by the same policy."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for scenario, one in sorted(probed.items()):
         groups[one.environment, one.policy].append(scenario)
@@ -77,8 +86,7 @@ def find_untrainable(
 def require_variance(
     probed: ProbeCounts, prior: tuple[float, float] = PRIOR, *, drops: bool = False
 ) -> Finding:
-    """A label, or a drop where the run `drops` what would not vary. A scripted policy's slips say
-    nothing about difficulty: its chance is
+    """A label, or a drop where the run `drops` what would not vary. A scripted policy's slips say nothing about difficulty: its chance is
     told and decides nothing."""
     if not probed.judged:
         return skip(
@@ -141,8 +149,7 @@ def _weigh(siblings: Sequence[ProbeCounts]) -> float:
 def estimate_variance(
     passed: int, attempts: int, group: int = GROUP, prior: tuple[float, float] = PRIOR
 ) -> float:
-    """Probability that a group neither passes nor fails as a whole, over the posterior of the pass
-    rate."""
+    """Probability that a group neither passes nor fails as a whole, over the posterior of the pass rate."""
     up, down = prior[0] + passed, prior[1] + attempts - passed
     return 1.0 - _all_alike(up, down, group) - _all_alike(down, up, group)
 

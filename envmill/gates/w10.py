@@ -1,10 +1,12 @@
 """W10: not a program that was there before: a copy under other names, in another order, or with
 something idle added."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from envmill.gates.base import Finding, drop, keep
 from envmill.gates.mutating.sketch import PERMUTATIONS, Sketch, make_sketch
+from envmill.lake.spool import RowSpool, Shelf
+from envmill.language.similarity import Near
 from schemas.environment import Environment
 from schemas.ledger import Evidence
 
@@ -23,21 +25,27 @@ Seen = tuple[str, Sketch]
 
 
 def find_duplicates(
-    environments: Sequence[Environment], earlier: Iterable[Seen] = (), given: bool = False
+    environments: Iterable[Environment], earlier: Iterable[Seen] = (), given: bool = False
 ) -> Mapping[str, Finding]:
-    """A decision over the whole set, in id order: the first of a kind is kept. `earlier` are those
-    of other runs, which come before all.
+    """What is found of few environments, in whatever order they come."""
+    return dict(stream_duplicates(sorted(environments, key=lambda one: one.id), earlier, given))
+
+
+def stream_duplicates(
+    environments: Iterable[Environment], earlier: Iterable[Seen] = (), given: bool = False
+) -> Iterator[tuple[str, Finding]]:
+    """A decision over the whole set, which comes in id order: the first of a kind is kept. `earlier` are those of other runs, which come
+    before all.
 
     Environments that are `given` with the factory come again when all were used. Nobody copied
     them: they are held against their run alone.
     """
     before, index = _Index(), _Index()
-    for name, sketch in sorted(earlier, key=lambda one: one[0]):
-        before.add(name, sketch)
+    for name, sketch in earlier:
+        before.add(name, sketch, first=True)
         if not given:
-            index.add(name, sketch)
-    findings: dict[str, Finding] = {}
-    for environment in sorted(environments, key=lambda one: one.id):
+            index.add(name, sketch, first=True)
+    for environment in environments:
         sketch = make_sketch(environment)
         twin, reason, share = index.find(environment.id, sketch)
         if twin:
@@ -46,15 +54,16 @@ def find_duplicates(
                 if reason == "duplicate"
                 else f"{share:.0%} of it is in {twin}, and its rules are the same"
             )
-            findings[environment.id] = drop(
-                GATE, reason, words, {"twin": twin, "contained": round(share, 3)}
+            yield (
+                environment.id,
+                drop(GATE, reason, words, {"twin": twin, "contained": round(share, 3)}),
             )
         else:
-            findings[environment.id] = keep(
-                GATE, {"sketch": sketch.describe(), "known": before.find_structure(sketch)}
+            yield (
+                environment.id,
+                keep(GATE, {"sketch": sketch.describe(), "known": before.find_structure(sketch)}),
             )
             index.add(environment.id, sketch)
-    return findings
 
 
 def read_seen(dossiers: Iterable[Evidence]) -> Iterator[Seen]:
@@ -66,22 +75,25 @@ def read_seen(dossiers: Iterable[Evidence]) -> Iterator[Seen]:
 
 
 class _Index:
-    """Sketches of what was kept."""
+    """Sketches of what was kept. Only their names are held in memory."""
 
     def __init__(self) -> None:
-        # Imported late: a second, of scipy and redis, that only those pay who compare.
-        from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
-
-        self._sketches: dict[str, Sketch] = {}
+        spool = RowSpool()
+        self._sketches: Shelf[Sketch] = spool.shelve(lambda sketch: sketch.describe(), Sketch.read)
+        self._known: set[str] = set()
         self._structures: dict[str, str] = {}
-        self._near = MinHashLSH(threshold=_WORTH, num_perm=PERMUTATIONS)
+        self._near = Near(_WORTH, PERMUTATIONS)
 
-    def add(self, name: str, sketch: Sketch) -> None:
-        if name in self._sketches:
+    def add(self, name: str, sketch: Sketch, *, first: bool = False) -> None:
+        """With `first`, of those of one structure the first by id stands for it, in whatever order they come."""
+        if name in self._known:
             return
-        self._sketches[name] = sketch
-        self._structures.setdefault(sketch.structure, name)
-        self._near.insert(name, sketch.hash_shingles())
+        self._known.add(name)
+        self._sketches.put_all([(name, sketch)])
+        there = self._structures.setdefault(sketch.structure, name)
+        if first:
+            self._structures[sketch.structure] = min(there, name)
+        self._near.add_hash(name, sketch.hash_shingles())
 
     def find_structure(self, sketch: Sketch) -> str:
         """The first of this structure, by id; empty where there is none."""
@@ -93,12 +105,15 @@ class _Index:
         twin = self._structures.get(sketch.structure, "")
         if twin and twin != name:
             return twin, "duplicate", 1.0
-        near = self._near.query(sketch.hash_shingles())  # pyright: ignore[reportUnknownMemberType]
-        found = [str(one) for one in near if one != name]
+        found = {
+            one: self._sketches.get(one)
+            for one in self._near.find_hash(sketch.hash_shingles())
+            if one != name
+        }
         shares = {
-            one: sketch.contain(self._sketches[one])
-            for one in found
-            if self._sketches[one].guards == sketch.guards
+            one: sketch.contain(other)
+            for one, other in found.items()
+            if other and other.guards == sketch.guards
         }
         best = min(shares, key=lambda one: (-shares[one], one), default="")
         return (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from schemas.tables import TABLES
 
 _STEM = re.compile(
-    r"(?P<step>[a-z]+-[a-z]+)-(?P<bucket>\d{2})-(?P<fp8>[0-9a-f]{8})-a(?P<attempt>\d+)(?P<holds>(-[a-z]+)*)"
+    r"(?P<step>[a-z]+-[a-z]+)-(?P<bucket>\d{2,})-(?P<fp8>[0-9a-f]{8})-a(?P<attempt>\d+)(?P<holds>(-[a-z]+)*)"
 )
 _MERGED = re.compile(r"merged-(?P<number>\d{6})-(?P<writer>[0-9a-f]{8})-(?P<part>\d+)")
 

@@ -8,8 +8,10 @@ claim of the attempt ─► files of each table ─► attrition file, which com
 # (pyarrow ships no types)
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -18,10 +20,10 @@ from envmill.lake.arrow import Stamp, from_arrow, to_arrow
 from envmill.lake.attempts import Attempts
 from envmill.lake.files import BatchName, Fingerprint, MergedName, file_name
 from envmill.lake.merges import MergeRecords
-from envmill.lake.reading import describe_gone, encode, read_file
+from envmill.lake.reading import describe_gone, encode, read_parts
 from envmill.lake.snapshot import FileSnapshot, take_snapshot
 from envmill.lake.stores import Store, pick_store
-from envmill.lake.stores.base import ask_each
+from envmill.lake.stores.base import StoredFile, ask_each, split
 from schemas.base import Record
 from schemas.ledger import Attrition, Exit, RunEvent
 from schemas.tables import TABLES
@@ -29,12 +31,20 @@ from schemas.tables import TABLES
 __all__ = ["Fingerprint", "Lake"]
 
 R = TypeVar("R", bound=Record)
-T = TypeVar("T")
-_Exits = list[tuple[Fingerprint, str, Exit, int]]
-"""Step, subject, outcome and attempt."""
+_FOLLOWED = 3  # steps whose outcomes are known: a step asks for its own and for those of the steps that it takes subjects from
+_ENDS: dict[
+    tuple[int, Exit], tuple[int, Exit]
+] = {}  # a run has few different ones, each of which many subjects share
+_LOT = 16 * 1024 * 1024  # bytes of files that are fetched side by side
+_LISTINGS = 3  # a file that went between listing and reading was replaced: the next listing names its successor
 
-# a file that went between listing and reading was replaced: the next listing names its successor
-_LISTINGS = 3
+
+@dataclass
+class _Exits:
+    """Outcomes of one step, as far as the files were read that hold them."""
+
+    names: set[str]
+    last: dict[str, tuple[int, Exit]]
 
 
 class Lake:
@@ -45,7 +55,7 @@ class Lake:
         self.merges = MergeRecords(self.store)
         self.attempts = Attempts(self.store, self.merges)
         self._enlisted: set[str] = set()
-        self._exits: dict[str, _Exits] = {}
+        self._exits: dict[tuple[str, Fingerprint], _Exits] = {}
 
     @property
     def url(self) -> str:
@@ -70,29 +80,108 @@ class Lake:
         return take_snapshot(self.store, self.merges, run, tables)
 
     def files(self, table: str, run: str, mark: Fingerprint | None = None) -> list[str]:
-        """Paths or URLs of files that count. With a mark: those that may hold rows of it; merged
-        files hold rows of many."""
-        return [self.store.locate(name) for name in self._names(table, run, mark)]
+        """Paths or URLs of files that count. With a mark: those that may hold rows of it; merged files hold rows of many."""
+        return [self.store.locate(entry.name) for entry in self._entries(table, run, mark)]
 
     def read(self, record: type[R], run: str, mark: Fingerprint | None = None) -> list[R]:
         """Rows in id order; of a row written twice the latest attempt counts."""
         latest: dict[str, dict[str, Any]] = {}
-        for table in self._read_each(
-            record.table, run, mark, lambda name: read_file(self.store, name, record)
-        ):
-            for row in (table if mark is None else _keep_mark(table, mark)).to_pylist():
+        for rows in self.scan(record, run, mark):
+            for row in rows:
                 if row["id"] not in latest or row["try_number"] > latest[row["id"]]["try_number"]:
                     latest[row["id"]] = row
         return from_arrow(record, (latest[key] for key in sorted(latest)))
 
+    def scan(
+        self,
+        record: type[Record],
+        run: str,
+        mark: Fingerprint | None = None,
+        only: Mapping[str, str] = MappingProxyType({}),
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Rows as they were written, some at a time; with `only` those of some values.
+
+        A run that is compacted meanwhile is listed again: its rows may then come twice.
+        """
+        for part in self._scan(record, run, mark, (), only):
+            yield part.to_pylist()
+
+    def scan_columns(
+        self, record: type[Record], run: str, mark: Fingerprint, columns: Sequence[str]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Some columns of each row that a step wrote, as `scan` finds them."""
+        for part in self._scan(record, run, mark, columns, {}):
+            yield from zip(*(part[column].to_pylist() for column in columns), strict=True)
+
+    def _scan(
+        self,
+        record: type[Record],
+        run: str,
+        mark: Fingerprint | None,
+        columns: Sequence[str],
+        only: Mapping[str, str],
+    ) -> Iterator[pa.Table]:
+        wanted = (
+            [*dict.fromkeys([*columns, *only, *(("step", "fingerprint") if mark else ())])]
+            if columns
+            else None
+        )
+        done, gone = set[str](), None
+        for _ in range(_LISTINGS):
+            try:
+                entries = [
+                    entry
+                    for entry in self._entries(record.table, run, mark)
+                    if entry.name not in done
+                ]
+                for name, parts in self._read_each(entries, record, wanted):
+                    yield from (_select_rows(part, mark, only) for part in parts)
+                    done.add(name)
+            except FileNotFoundError as error:
+                gone = error
+            else:
+                return
+        assert gone is not None
+        raise describe_gone(self.store, gone, run) from gone
+
     def outcomes(self, run: str, mark: Fingerprint) -> dict[str, Exit]:
         """Subject → outcome of its latest attempt at this step."""
-        found: dict[str, tuple[int, Exit]] = {}
-        for exits in self._read_each("attrition", run, mark, self._read_exits):
-            for made_by, subject, outcome, number in exits:
-                if made_by == mark and number > found.get(subject, (0, ""))[0]:
-                    found[subject] = (number, outcome)
-        return {subject: outcome for subject, (_, outcome) in found.items()}
+        return {subject: outcome for subject, (_, outcome) in self._follow(run, mark).items()}
+
+    def is_settled(self, run: str, mark: Fingerprint) -> Callable[[str], bool]:
+        """Whether a step has settled a subject, as the lake is now: an error is no outcome."""
+        last = self._follow(run, mark)
+        return lambda subject: subject in last and last[subject][1] != "error"
+
+    def _follow(self, run: str, mark: Fingerprint) -> Mapping[str, tuple[int, Exit]]:
+        """Subject → its latest attempt at a step and what that came to. A step asks once per bucket, and files never change: only new ones
+        are read. Of the steps of a run the last few are known."""
+        gone: FileNotFoundError | None = None
+        for _ in range(_LISTINGS):
+            entries, known = (
+                self._entries("attrition", run, mark),
+                self._exits.pop((run, mark), None),
+            )
+            if known is None or known.names - {entry.name for entry in entries}:
+                known = _Exits(set(), {})
+            try:
+                self._read_exits(
+                    [entry for entry in entries if entry.name not in known.names], mark, known
+                )
+            except FileNotFoundError as error:
+                gone = error
+            else:
+                return self._remember(run, mark, known)
+        assert gone is not None
+        raise describe_gone(self.store, gone, run) from gone
+
+    def _remember(
+        self, run: str, mark: Fingerprint, known: "_Exits"
+    ) -> Mapping[str, tuple[int, Exit]]:
+        self._exits[run, mark] = known
+        while len(self._exits) > _FOLLOWED:
+            del self._exits[next(iter(self._exits))]
+        return known.last
 
     def next_attempt(self, run: str, step: str, bucket: int) -> int:
         """One more than any attempt ever claimed."""
@@ -112,8 +201,7 @@ class Lake:
         attrition: Sequence[Attrition],
         stamp: Stamp,
     ) -> bool:
-        """Add the batch of a claimed attempt; its attrition file goes last and commits it. False
-        when somebody ended the attempt."""
+        """Add the batch of a claimed attempt; its attrition file goes last and commits it. False when somebody ended the attempt."""
         for table, record in TABLES.items():
             if batch.is_in(table) and not self.put(
                 record, by_table.get(table, ()), batch.stem, stamp
@@ -151,44 +239,39 @@ class Lake:
             self.store.put_if_absent(f"_runs/{run}.json", b"{}")
             self._enlisted.add(run)
 
-    def _names(self, table: str, run: str, mark: Fingerprint | None) -> list[str]:
+    def _entries(self, table: str, run: str, mark: Fingerprint | None) -> list[StoredFile]:
         entries = self.snapshot(run, [table]).files[table]
-        return [entry.name for entry in entries if mark is None or _may_hold(entry.stem, mark)]
+        return [entry for entry in entries if mark is None or _may_hold(entry.stem, mark)]
 
-    def _read_exits(self, name: str) -> "_Exits":
-        """Exits of one attrition file, kept: a step asks for its outcomes once per bucket, and
-        files never change."""
-        if name not in self._exits:
-            from pyarrow.compute import field  # 60 ms that a question in SQL need not wait for
-
-            rows = read_file(
-                self.store,
-                name,
-                Attrition,
-                ["gate", "step", "fingerprint", "subject", "outcome", "try_number"],
-            )
-            columns = (
-                rows.filter(field("gate") == "exit")[column].to_pylist()
-                for column in rows.column_names[1:]
-            )
-            self._exits[name] = [
-                (Fingerprint(step, fingerprint), subject, outcome, number)
-                for step, fingerprint, subject, outcome, number in zip(*columns, strict=True)
-            ]
-        return self._exits[name]
+    def _read_exits(
+        self, entries: Sequence[StoredFile], mark: Fingerprint, known: "_Exits"
+    ) -> None:
+        columns = ["gate", "step", "fingerprint", "subject", "outcome", "try_number"]
+        for name, parts in self._read_each(entries, Attrition, columns):
+            for exits in (_select_rows(part, mark, {"gate": "exit"}) for part in parts):
+                for subject, outcome, number in zip(
+                    *(exits[column].to_pylist() for column in columns[3:]), strict=True
+                ):
+                    if number > known.last.get(subject, (0, ""))[0]:
+                        known.last[subject] = _ENDS.setdefault((number, outcome), (number, outcome))
+            known.names.add(name)
 
     def _read_each(
-        self, table: str, run: str, mark: Fingerprint | None, read: Callable[[str], T]
-    ) -> list[T]:
-        """What was read of each file that counts, all of one listing."""
-        gone: FileNotFoundError | None = None
-        for _ in range(_LISTINGS):
-            try:
-                return ask_each(self.store, read, self._names(table, run, mark))
-            except FileNotFoundError as error:
-                gone = error
-        assert gone is not None
-        raise describe_gone(self.store, gone, run) from gone
+        self, entries: Sequence[StoredFile], record: type[Record], columns: list[str] | None
+    ) -> Iterator[tuple[str, Iterable[pa.Table]]]:
+        """Files, each with its parts. Over a network small ones are fetched side by side."""
+        for lot in split(entries, _LOT, self.store.at_once):
+            if len(lot) == 1:
+                yield lot[0].name, read_parts(self.store, lot[0].name, record, columns)
+                continue
+            names = [entry.name for entry in lot]
+            yield from zip(
+                names,
+                ask_each(
+                    self.store, lambda name: [*read_parts(self.store, name, record, columns)], names
+                ),
+                strict=True,
+            )
 
 
 def group_rows(rows: Iterable[Record]) -> dict[str, list[Record]]:
@@ -206,10 +289,17 @@ def _may_hold(stem: str, mark: Fingerprint) -> bool:
     return name.step == mark.step and mark.fp8 in ("", name.fp8)
 
 
-def _keep_mark(table: pa.Table, mark: Fingerprint) -> pa.Table:
-    from pyarrow.compute import field
+def _select_rows(table: pa.Table, mark: Fingerprint | None, only: Mapping[str, str]) -> pa.Table:
+    """Rows of a mark that have some values."""
+    wanted = dict(only)
+    if mark is not None:
+        wanted |= {"step": mark.step} | (
+            {"fingerprint": mark.fingerprint} if mark.fingerprint else {}
+        )
+    if not wanted:
+        return table
+    from pyarrow.compute import field  # 60 ms that a question in SQL need not wait for
 
-    made = field("step") == mark.step
-    return table.filter(
-        made & (field("fingerprint") == mark.fingerprint) if mark.fingerprint else made
-    )
+    for column, value in wanted.items():
+        table = table.filter(field(column) == value)
+    return table

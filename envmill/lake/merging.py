@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from envmill.lake.arrow import arrow_schema
 from envmill.lake.files import MergedName, file_name
 from envmill.lake.reading import read_files
-from envmill.lake.stores.base import Store, StoredFile
+from envmill.lake.stores.base import Store, StoredFile, split
 from schemas.base import Record
 
 FULL = 256 * 1024 * 1024  # bytes of a merged file, held in memory once while it is made
@@ -33,9 +33,10 @@ def merge_files(
     number: int,
     writer: str,
 ) -> frozenset[str]:
-    """Publish the merged files and return their stems. They count once a merge record names
-    them."""
-    groups = _read_groups(store, record, [[entry.name for entry in lot] for lot in _split(entries)])
+    """Publish the merged files and return their stems. They count once a merge record names them."""
+    groups = _read_groups(
+        store, record, [[entry.name for entry in lot] for lot in split(entries, _LOT)]
+    )
     stems: set[str] = set()
     for part, content in enumerate(_encode_parts(groups, arrow_schema(record))):
         stem = MergedName(number, writer, part).stem
@@ -44,23 +45,10 @@ def merge_files(
     return frozenset(stems)
 
 
-def _split(entries: Sequence[StoredFile]) -> Iterator[list[StoredFile]]:
-    """Lots that are read, and held in memory, together."""
-    lot: list[StoredFile] = []
-    for entry in entries:
-        lot.append(entry)
-        if sum(one.size for one in lot) >= _LOT:
-            yield lot
-            lot = []
-    if lot:
-        yield lot
-
-
 def _read_groups(
     store: Store, record: type[Record], lots: Sequence[Sequence[str]]
 ) -> Iterator[pa.Table]:
-    """Rows of each lot, without those that a later attempt made again. Attrition keeps all: costs
-    sum."""
+    """Rows of each lot, without those that a later attempt made again. Attrition keeps all: costs sum."""
     if record.table == "attrition":
         yield from (pa.concat_tables(read_files(store, lot, record)) for lot in lots)
     elif len(lots) == 1:

@@ -9,7 +9,7 @@ file ─► which table and version? ─► exactly that version's columns? ─�
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -24,6 +24,7 @@ from envmill.lake.stores.base import Store, ask_each
 from schemas.base import Record, canonical_json
 from schemas.shapes import PAST, Shape, shape_of, upgrade, version_of
 
+_PART_ROWS = 512  # a scenario has some 20 KB, and four times as much once it is parsed
 _DICTIONARY_ROWS = 256  # below that a page of distinct values per column costs more than it saves
 
 
@@ -72,6 +73,27 @@ def read_file(
     )
 
 
+def read_parts(
+    store: Store, name: str, record: type[Record], columns: list[str] | None = None
+) -> Iterator[pa.Table]:
+    """Rows of a file in the present shape of their table, some at a time: a merged file holds more than fits in memory."""
+    place, file = store.locate(name), open_file(store, name)
+    version, present = _check(place, file.schema_arrow, record), version_of(record)
+    batches = file.iter_batches(_PART_ROWS, columns=columns if version == present else None)
+    try:
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            yield (
+                table
+                if version == present
+                else upgrade_table(table, record, version).select(
+                    columns or arrow_schema(record).names
+                )
+            )
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(store, place, error) from error
+
+
 def read_files(
     store: Store, names: Sequence[str], record: type[Record], columns: list[str] | None = None
 ) -> list[pa.Table]:
@@ -106,6 +128,18 @@ def _check(place: str, schema: pa.Schema, record: type[Record]) -> int:
     version, present = file_version(schema), version_of(record)
     if version > present:
         raise LakeError(
+            f"{place} holds version {version} of {record.table}; this EnvMill knows {present}. Read it with a newer EnvMill."
+        )
+    wanted = (
+        arrow_schema(record)
+        if version == present
+        else make_schema(record.table, version, _past(record, version))
+    )
+    if not schema.equals(wanted):
+        drifted = sorted(
+            {_render(field) for field in schema} ^ {_render(field) for field in wanted}
+        )
+        raise LakeError(
             f"{place} holds version {version} of {record.table}; this EnvMill knows {present}. "
             "Read it with a newer EnvMill."
         )
@@ -137,8 +171,7 @@ def _render(field: pa.Field) -> str:
 def describe_gone(store: Store, gone: FileNotFoundError, run: str) -> LakeError:
     """A file that counts and is not there."""
     return LakeError(
-        f"{gone.filename} counts and is gone. {find_mend(store, str(gone.filename))}: rows of run "
-        f"{run} are missing."
+        f"{gone.filename} counts and is gone. {find_mend(store, str(gone.filename))}: rows of run {run} are missing."
     )
 
 

@@ -6,11 +6,15 @@ text ─► words ─► runs of n ─► share in common         (exact)
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
+    from numpy import uint64
+    from numpy.typing import NDArray
 
 PERMUTATIONS = 128
 MASK = "_"
@@ -76,27 +80,59 @@ def share(one: Runs, other: Runs) -> float:
 
 
 class Near:
-    """An index that finds what may be alike. It is made of fixed permutations: the same texts are
-    found in every process."""
+    """An index that finds what may be alike. It is made of fixed permutations: the same texts are found in every process.
 
-    def __init__(self, threshold: float) -> None:
-        """Take one well below what decides: a candidate too many costs a comparison, one too few is
-        never seen."""
+    Its bands lie in a database of its own, below TMPDIR once it outgrows a few MB: a run may compare any number of texts.
+    """
+
+    def __init__(self, threshold: float, permutations: int = PERMUTATIONS) -> None:
+        """Take a threshold well below what decides: a candidate too many costs a comparison, one too few is never seen."""
         # Imported late: a second, of scipy and redis, that only those pay who compare.
         from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
-        self._lsh = MinHashLSH(threshold=threshold, num_perm=PERMUTATIONS)
-        self._known: set[str] = set()
+        self._ranges: Sequence[tuple[int, int]] = MinHashLSH(
+            threshold=threshold, num_perm=permutations
+        ).hashranges
+        self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._base.execute("pragma journal_mode = off")
+        self._base.execute("create table names (number integer primary key, name text unique)")
+        self._base.execute(
+            "create table bands (key blob, number int, primary key (key, number)) without rowid"
+        )
 
     def add(self, name: str, runs: Runs) -> None:
-        if runs and name not in self._known:
-            self._known.add(name)
-            self._lsh.insert(name, _hash(runs))
+        if runs:
+            self.add_hash(name, _hash(runs))
 
     def find(self, runs: Runs) -> list[str]:
         """Names in order."""
-        found: Iterable[object] = self._lsh.query(_hash(runs)) if runs else ()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        return sorted(str(one) for one in found)
+        return self.find_hash(_hash(runs)) if runs else []
+
+    def add_hash(self, name: str, hashed: "MinHash") -> None:
+        """A name that is there stays as it is."""
+        number = self._base.execute(
+            "insert or ignore into names (name) values (?) returning number", [name]
+        ).fetchone()
+        if number is not None:
+            self._base.executemany(
+                "insert or ignore into bands values (?, ?)",
+                [(key, number[0]) for key in self._list_keys(hashed)],
+            )
+
+    def find_hash(self, hashed: "MinHash") -> list[str]:
+        """Names in order."""
+        keys = self._list_keys(hashed)
+        question = f"select distinct name from bands join names using (number) where key in ({', '.join('?' * len(keys))}) order by name"
+        return [name for (name,) in self._base.execute(question, keys)]
+
+    def _list_keys(self, hashed: "MinHash") -> list[bytes]:
+        """Of each band: its place, and a hash of its values."""
+        values = cast("NDArray[uint64]", hashed.hashvalues)  # pyright: ignore[reportUnknownMemberType]
+        parts = [values[start:end].tobytes() for start, end in self._ranges]
+        return [
+            bytes([place]) + blake2b(part, digest_size=15).digest()
+            for place, part in enumerate(parts)
+        ]
 
 
 def _hash(runs: Runs) -> "MinHash":

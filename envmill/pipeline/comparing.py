@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from envmill.pipeline.rebuilding import list_changed_options
+from envmill.pipeline.rebuilding import compare_tokenizers, list_changed_options
 from schemas.lock import DataLock, LockedModel, LockedScenario
 
 _LISTED = 20
@@ -23,6 +23,7 @@ def explain_difference(before: DataLock, after: DataLock) -> dict[str, list[str]
         "trajectories": _compare_hashes("trajectory", before.trajectories, after.trajectories),
         "pairs": _compare_hashes("pair", before.pairs, after.pairs),
         "attempts": _compare_hashes("rollout", before.attempts, after.attempts),
+        "transcripts": _compare_hashes("transcript of", before.transcripts, after.transcripts),
         "withdrawn": (
             f"{name}: {why}"
             for name, why in after.withdrawn.items()
@@ -59,6 +60,7 @@ def _compare_options(before: DataLock, after: DataLock) -> Iterator[str]:
     yield from list_changed_options(
         before.options.model_dump(mode="json"), after.options.model_dump(mode="json")
     )
+    yield from compare_tokenizers(before.tokenizer, after.tokenizer)
     if before.terms != after.terms:
         yield "terms: their text is another one"
 

@@ -4,6 +4,7 @@ runs ─► loads ─► what may leave ─► band ─► parts paid ─► spl
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,8 +20,10 @@ from envmill.interop.exporters.licence_terms import read_terms
 from envmill.interop.exporters.scanning import ScanFinding
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.sql import ask
-from envmill.pipeline.inputs import StepInputs, enter_load
+from envmill.pipeline.entering import enter_load
+from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import STEPS
+from envmill.pipeline.transcripts import add_transcripts, add_turns
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
 from envmill.settings import Settings
@@ -36,7 +39,7 @@ from envmill.stages.export import (
     unite_loads,
 )
 from envmill.stages.holding import describe_flagged
-from envmill.stages.partial import find_partial
+from envmill.stages.partial import find_partial, pay_turns, pay_whole
 from schemas.ledger import RunEvent
 from schemas.lock import ExportOptions
 from schemas.run import RunConfig
@@ -69,6 +72,11 @@ def choose(
     words."""
     lake = Lake(settings.lake)
     load = unite_loads([read_load(lake, run) for run in runs])
+    if options.attempts:
+        load = replace(
+            load,
+            cargo=add_transcripts(lake, {run: read_config(lake, run) for run in runs}, load.cargo),
+        )
     protected = read_protected(settings.protected, settings.sketches)
     asked = {"provisional": options.provisional, "suspected": options.suspected}
     cargo, findings = choose_cargo(
@@ -81,7 +89,10 @@ def choose(
         stays |= {one: why.replace("_", " ") for why, ids in left.items() for one in ids}
     if options.partial:
         cargo = _pay_parts(lake, runs, cargo, err)
-    chosen = keep_splits(cargo, options.splits)
+    chosen = keep_splits(pay_whole(cargo), options.splits)
+    if options.attempts:
+        chosen = pay_turns(add_turns(settings, lake, runs, chosen), options.turn_reward)
+        _report_turns(chosen, err)
     stays |= {one.id: f"of split {one.split}, which was not asked for" for one in cargo.scenarios}
     for name in options.consumers:
         for row, why in _list_left_out(name, chosen).items():
@@ -199,6 +210,13 @@ def _pay_parts(lake: Lake, runs: Sequence[str], cargo: ExportSet, tell: Tell) ->
     for scenario, why in left.items():
         tell(f"partial: {scenario} pays all or nothing: {why}")
     return replace(cargo, partial=paid)
+
+
+def _report_turns(cargo: ExportSet, tell: Tell) -> None:
+    """Attempts whose turns are not known, by reason."""
+    unknown = Counter(one.turns_unknown for one in cargo.transcripts if one.turns is None)
+    for why, count in sorted(unknown.items()):
+        tell(f"attempts: the turns of {count} are not known: {why}")
 
 
 def _select(

@@ -24,5 +24,5 @@ def is_finished(lake: Lake, run: str) -> bool:
     marks = mark_steps(config, recipe, STEPS)
     upstream = StepInputs(lake, run, marks, config, recipe)
     return not any(
-        list_lacking(lake, run, marks[step.name], step.enter(upstream)) for step in STEPS
+        list_lacking(lake, run, marks[step.name], step.enter(upstream).ids) for step in STEPS
     )

@@ -5,25 +5,24 @@ environments  (mine ─►) generate ─► build ─► verify ─► filter
 scenarios                                      └─► generate ─► build ─► verify ─► filter ─► collect ─► export
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from envmill.agents import FAULT_PROMPT, ROLLOUT_PROMPTS
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, Finding, Gate, ScenarioCase
-from envmill.gates.f4 import find_repeats
-from envmill.gates.f5 import ProbeCounts, find_untrainable
+from envmill.gates.f4 import stream_repeats
+from envmill.gates.f5 import find_untrainable
 from envmill.gates.reading.coverage import PROMPT as COVERAGE
 from envmill.gates.reading.mapping import PROMPT as MAPPER
 from envmill.gates.reading.suspicions import PROMPT as SUSPICION
 from envmill.gates.s16 import PROMPT as READER
-from envmill.gates.w10 import find_duplicates
+from envmill.gates.w10 import stream_duplicates
 from envmill.models.embedding import EMBEDDERS
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
-from envmill.pipeline.inputs import (
-    StepInputs,
+from envmill.pipeline.entering import (
     enter_blueprints,
     enter_built,
     enter_drafts,
@@ -36,11 +35,19 @@ from envmill.pipeline.inputs import (
     enter_texts,
     enter_verified,
 )
+from envmill.pipeline.inputs import StepInputs
 from envmill.recipes.drafting.hardening import PROMPT as HARDER
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.choosing import choose_seeds
 from envmill.stages.collect import collect_trajectories
-from envmill.stages.context import EnvironmentWithTests, PlacedScenario, Result, RunContext, Subject
+from envmill.stages.context import (
+    EnvironmentWithTests,
+    PlacedScenario,
+    Result,
+    RunContext,
+    Subject,
+    Subjects,
+)
 from envmill.stages.export import export_bundles
 from envmill.stages.filter import filter_environment, filter_scenario
 from envmill.stages.generate import generate_blueprint, generate_draft
@@ -53,7 +60,7 @@ from schemas.seed import Seed
 
 T = TypeVar("T")
 Work = Callable[[Subject[T], RunContext, ModelSession], Awaitable[Result]]
-Decide = Callable[[Sequence[Subject[T]], RunContext], Mapping[str, Finding]]
+Decide = Callable[[Sequence[Subject[T]], StepInputs, RunContext], Iterable[tuple[str, Finding]]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class PipelineStep:
 
     lap: Lap
     stage: Stage
-    enter: Callable[[StepInputs], Sequence[Subject[object]]]
+    enter: Callable[[StepInputs], Subjects[object]]
     """What comes in."""
     work: Work[object]
     """What is done with each subject."""
@@ -86,7 +93,7 @@ class PipelineStep:
 def make_step(
     lap: Lap,
     stage: Stage,
-    enter: Callable[[StepInputs], Sequence[Subject[T]]],
+    enter: Callable[[StepInputs], Subjects[T]],
     work: Work[T],
     makes: tuple[str, ...] = (),
     gates: tuple[str, ...] = (),
@@ -94,8 +101,7 @@ def make_step(
     decide: Decide[T] | None = None,
     prompts: tuple[Prompt, ...] = (),
 ) -> PipelineStep:
-    """A row of the table. A step works on nothing but what it entered, so the record's type is
-    checked here and then forgotten."""
+    """A row of the table. A step works on nothing but what it entered, so the record's type is checked here and then forgotten."""
     return PipelineStep(
         lap,
         stage,
@@ -109,7 +115,11 @@ def make_step(
     )
 
 
-def _decide_seeds(subjects: Sequence[Subject[Seed]], context: RunContext) -> Mapping[str, Finding]:
+def _decide_seeds(
+    subjects: Sequence[Subject[Seed]],
+    upstream: StepInputs,  # noqa: ARG001  what earlier runs started from is in the context
+    context: RunContext,
+) -> Iterable[tuple[str, Finding]]:
     """Of themes that were mined or grown; those of the factory are picked as many as are wanted."""
     mined = [subject.record for subject in subjects if subject.record.source]
     embed = EMBEDDERS[context.config.clusters] if context.config.clusters else None
@@ -120,44 +130,55 @@ def _decide_seeds(subjects: Sequence[Subject[Seed]], context: RunContext) -> Map
         context.past,
         embed,
         context.config.per_field,
-    )
+    ).items()
 
 
 def _decide_duplicates(
-    subjects: Sequence[Subject[EnvironmentWithTests]], context: RunContext
-) -> Mapping[str, Finding]:
-    seen = subjects[0].record.seen if subjects else ()
+    subjects: Sequence[Subject[EnvironmentWithTests]], upstream: StepInputs, context: RunContext
+) -> Iterable[tuple[str, Finding]]:
     given = context.recipe.given and context.config.systems != "written"
-    return find_duplicates([subject.record.environment for subject in subjects], seen, given)
+    return stream_duplicates(
+        (subject.record.environment for subject in subjects),
+        upstream.seen("environments-filter"),
+        given,
+    )
 
 
 def _decide_repeats(
-    subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext
-) -> Mapping[str, Finding]:
-    earlier = {one.id: one for subject in subjects for one in subject.record.siblings}
+    subjects: Sequence[Subject[PlacedScenario[Scenario]]], upstream: StepInputs, context: RunContext
+) -> Iterable[tuple[str, Finding]]:
     planned = bool(context.config.harden) or (context.config.plan and context.recipe.plans)
-    return find_repeats(
-        [subject.record.record for subject in subjects],
+    homes = (
+        {subject.record.environment.id for subject in subjects}
+        if upstream.given is not None
+        else set[str]()
+    )
+    earlier = {
+        one.id: one
+        for home, known in upstream.earlier.scenarios.items()
+        if home in homes
+        for one in known
+    }
+    return stream_repeats(
+        (subject.record.record for subject in subjects),
         planned=planned,
-        earlier=list(earlier.values()),
+        earlier=[*earlier.values()],
     )
 
 
 def _decide_untrainable(
-    subjects: Sequence[Subject[PlacedScenario[Scenario]]], context: RunContext
-) -> Mapping[str, Finding]:
-    """Here and not in the filter: the step before is the first after which the probes of all
-    siblings are known, and nothing is paid
+    subjects: Sequence[Subject[PlacedScenario[Scenario]]],  # noqa: ARG001
+    upstream: StepInputs,
+    context: RunContext,
+) -> Iterable[tuple[str, Finding]]:
+    """Here and not in the filter: the step before is the first after which the probes of all siblings are known, and nothing is paid
     for in between."""
-    placed = {subject.id: subject.record for subject in subjects}
-    probes = {
-        name: [one for one in found.rollouts if one.rollout_group == "probe"]
-        for name, found in placed.items()
-    }
-    probed = {
-        name: ProbeCounts.of(found.environment.id, probes[name]) for name, found in placed.items()
-    }
-    return find_untrainable(probed, drops=context.config.untrainable == "drop")
+    kept = upstream.kept("scenarios-filter").intersection(
+        upstream.made(Scenario, "scenarios-build").ids
+    )
+    return find_untrainable(
+        upstream.count_probes(kept), drops=context.config.untrainable == "drop"
+    ).items()
 
 
 def _name(gates: Sequence[Gate[EnvironmentCase]] | Sequence[Gate[ScenarioCase]]) -> tuple[str, ...]:

@@ -22,10 +22,12 @@ import pyarrow.parquet as parquet
 from pydantic import ValidationError
 
 from envmill.errors import SettingsError
-from envmill.interop.exporters.base import ExportSet, OutputFolder, ScoredAttempt
+from envmill.interop.exporters.base import AttemptTranscript, ExportSet, OutputFolder, ScoredAttempt
+from envmill.interop.tokens.sheet import encode_cargo
+from envmill.interop.tokens.tokenizer import ChatTokenizer
 from envmill.lake.lake import Lake
 from envmill.lake.sql import ask
-from envmill.pipeline.exporting import Selection, Tell, choose, pack, read_config
+from envmill.pipeline.exporting import Encode, Selection, Tell, choose, pack, read_config
 from envmill.runtime import jail
 from envmill.sandbox.vendor import list_runtime
 from envmill.settings import ROOT, Settings
@@ -41,6 +43,7 @@ from schemas.lock import (
     LockedModel,
     LockedScenario,
     LockedStep,
+    LockedTokenizer,
     LockedVersions,
 )
 from schemas.quality import Withdrawal
@@ -60,13 +63,14 @@ def make_lock(
     terms: Path | None,
     tell: Tell,
     err: Tell,
+    chat: ChatTokenizer | None = None,
 ) -> DataLock:
     """The lock of an export that is not written. SettingsError where nothing leaves, or where
     verifiers of several versions judged."""
     lake = Lake(settings.lake)
     selection = choose(settings, runs, options, terms, tell, err)
     cargo = selection.cargo
-    folders = pack(cargo, options)
+    folders = pack(cargo, options, chat and make_encode(chat))
     if not folders:
         raise SettingsError(f"{', '.join(runs)} kept nothing that can be locked.")
     held = terms or settings.terms
@@ -75,6 +79,7 @@ def make_lock(
         versions=find_versions(),
         runs={run: read_config(lake, run).model_dump(mode="json") for run in runs},
         options=options,
+        tokenizer=lock_tokenizer(chat),
         terms=held.read_text(encoding="utf-8") if held else None,
         **hash_rows(cargo),
         judged_by=_require_one_version(cargo),
@@ -85,6 +90,16 @@ def make_lock(
         steps=[LockedStep(**asdict(one)) for one in cargo.counts],
         folders=[lock_folder(one) for one in folders],
     )
+
+
+def lock_tokenizer(chat: ChatTokenizer | None) -> LockedTokenizer | None:
+    """What decides the ids that it gives."""
+    return LockedTokenizer.model_validate(chat.describe()) if chat else None
+
+
+def make_encode(chat: ChatTokenizer) -> Encode:
+    """What gives rows token ids; the rows that have none are in the manifests."""
+    return lambda cargo, name: encode_cargo(cargo, chat, name)
 
 
 def render_lock(lock: DataLock) -> bytes:
@@ -152,13 +167,14 @@ def hash_rows(cargo: ExportSet) -> dict[str, Any]:
         },
         "trajectories": {one.id: hash_record(one) for one in cargo.trajectories},
         "pairs": {one.id: hash_record(one) for one in cargo.pairs},
+        "transcripts": {one.id: hash_record(one) for one in cargo.transcripts},
         "attempts": {
             one.id: hash_record(one) for one in cargo.attempts if one.scenario in cargo.splits
         },
     }
 
 
-def hash_record(one: Record | ScoredAttempt) -> str:
+def hash_record(one: Record | ScoredAttempt | AttemptTranscript) -> str:
     return _hash(one.model_dump(mode="json") if isinstance(one, Record) else asdict(one))
 
 

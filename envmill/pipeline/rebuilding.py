@@ -17,18 +17,27 @@ from pydantic import ValidationError
 from envmill.errors import EnvMillError, SettingsError
 from envmill.interop.exporters import write_parcels
 from envmill.interop.exporters.base import ExportSet, OutputFolder, StepCount
+from envmill.interop.tokens.tokenizer import ChatTokenizer
 from envmill.lake.lake import Lake
 from envmill.pipeline.exporting import choose, pack, read_config, read_load
-from envmill.pipeline.locking import find_versions, hash_rows, list_withdrawals, lock_folder
+from envmill.pipeline.locking import (
+    find_versions,
+    hash_rows,
+    list_withdrawals,
+    lock_folder,
+    lock_tokenizer,
+    make_encode,
+)
+from envmill.pipeline.transcripts import add_transcripts
 from envmill.settings import Settings
 from envmill.stages.export import unite_loads
 from schemas.base import Json, canonical_json
-from schemas.lock import DataLock, LockedScenario
+from schemas.lock import DataLock, LockedScenario, LockedTokenizer
 from schemas.quality import Quarantine
 from schemas.rollout import Bundle
 from schemas.scenario import Scenario
 
-_KINDS = ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts")
+_KINDS = ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts", "transcripts")
 _WORDS = {
     "envmill": "EnvMill",
     "verifiers": "the judging code",
@@ -48,8 +57,16 @@ class Rebuild:
     """Other versions that were allowed and changed no byte."""
 
 
-def rebuild(settings: Settings, lock: DataLock, *, other_versions: bool = False) -> Rebuild:
+def rebuild(
+    settings: Settings,
+    lock: DataLock,
+    *,
+    other_versions: bool = False,
+    chat: ChatTokenizer | None = None,
+) -> Rebuild:
     """Pack the locked rows again and compare every file."""
+    if problems := list(compare_tokenizers(lock.tokenizer, lock_tokenizer(chat))):
+        return Rebuild(problems=problems)
     lake = Lake(settings.lake)
     versions = list(_compare_versions(lock))
     broken = [*_compare_runs(lake, lock)]
@@ -57,6 +74,8 @@ def rebuild(settings: Settings, lock: DataLock, *, other_versions: bool = False)
         return Rebuild(problems=[*versions, *broken])
     try:
         whole = unite_loads([read_load(lake, run) for run in lock.runs]).cargo
+        if lock.options.attempts:
+            whole = add_transcripts(lake, {run: read_config(lake, run) for run in lock.runs}, whole)
         cargo, stays = _choose_again(settings, lock)
     except (EnvMillError, ValidationError) as error:
         return Rebuild(problems=[*versions, *_name_withdrawn(lake, lock), _describe_error(error)])
@@ -64,7 +83,7 @@ def rebuild(settings: Settings, lock: DataLock, *, other_versions: bool = False)
     if rows:
         return Rebuild(problems=[*versions, *rows])
     try:
-        folders = pack(_restrict(cargo, lock), lock.options)
+        folders = pack(_restrict(cargo, lock), lock.options, chat and make_encode(chat))
     except EnvMillError as error:
         return Rebuild(problems=[*versions, error.message])
     files = list(_compare_files(lock, folders))
@@ -98,6 +117,32 @@ def _compare_versions(lock: DataLock) -> Iterator[str]:
             yield (
                 f"{name} is of another version: {now.libraries.get(name)} here, {then} in the lock"
             )
+
+
+def compare_tokenizers(then: LockedTokenizer | None, now: LockedTokenizer | None) -> Iterator[str]:
+    """Whether rows get the token ids that they had: the same files, templates and arguments. The
+    folder's name is no matter."""
+    if then is None and now is not None:
+        yield "the rows of the lock have no token ids: leave --tokenizer out"
+    if then is not None and now is None:
+        yield "the rows of the lock have token ids: name their tokenizer with --tokenizer"
+    if then is None or now is None:
+        return
+    for name in sorted(then.files.keys() | now.files.keys()):
+        if then.files.get(name) != now.files.get(name):
+            yield f"{name} of the tokenizer is another one than in the lock"
+    if then.templates != now.templates:
+        yield "the chat template is another one than in the lock"
+    if then.template_args != now.template_args:
+        yield (
+            f"the chat template gets {canonical_json(now.template_args)}, and "
+            f"{canonical_json(then.template_args)} in the lock"
+        )
+
+
+def read_arguments(lock: DataLock) -> dict[str, Json]:
+    """Variables that the lock's chat template was rendered with."""
+    return lock.tokenizer.template_args if lock.tokenizer else {}
 
 
 def _compare_runs(lake: Lake, lock: DataLock) -> Iterator[str]:

@@ -11,7 +11,7 @@ import hashlib
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -30,10 +30,12 @@ from envmill.errors import (
     StepFailed,
 )
 from envmill.gates.base import Finding, merge_findings
+from envmill.interop.exporters.base import StepCount
 from envmill.lake.arrow import Stamp
 from envmill.lake.attempts import PATIENCE
 from envmill.lake.coordination import Coordinator, HeldLease, hold
 from envmill.lake.lake import Fingerprint, Lake, group_rows
+from envmill.lake.spool import Shelf
 from envmill.models.base import Spent
 from envmill.models.handing import describe_pending, hand_in, outlast
 from envmill.pipeline.calls import RunCalls
@@ -41,8 +43,9 @@ from envmill.pipeline.choice import is_mined
 from envmill.pipeline.given import HandedLap
 from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import MINE, STEPS, PipelineStep
+from envmill.pipeline.room import Room
 from envmill.recipes.base import Recipe
-from envmill.stages.context import Result, RunContext, Subject
+from envmill.stages.context import Result, RunContext, Subject, Subjects
 from envmill.stages.passing import observe
 from envmill.stages.review import Locks, find_rejected
 from envmill.version import __version__
@@ -50,13 +53,17 @@ from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
 from schemas.run import RunConfig
 
-_BATCH, _MOST_BUCKETS = 16, 40
+_BATCH, _STRIPES, _MOST = 16, 40, 64
+"""Subjects of a bucket in a run of few, tasks of a step at most, and subjects of a bucket in a run of many: a bucket is saved as one."""
+_AT_ONCE = 640
+"""Subjects of a process that are worked on at once, and held in memory: the buckets of a run of few are all begun together."""
 
 _DROPS: dict[type[EnvMillError], str] = {BadReply: "bad_reply", BuildError: "does_not_build"}
 """Errors that say something about the candidate; all others say something about us."""
 
 _STOPS = (LakeError, CoordinationError, BudgetReached, KeyRefused, Pending)
-"""Errors that end the work of a run, or put it off: they say nothing about the candidate, which stays as if it had never been looked at."""
+"""Errors that end the work of a run, or put it off: they say nothing about the candidate, which
+stays as if it had never been looked at."""
 
 
 @dataclass(frozen=True)
@@ -78,49 +85,68 @@ class Runner:
     def __init__(
         self, context: RunContext, lake: Lake, coordinator: Coordinator, calls: RunCalls
     ) -> None:
-        self.context, self.lake, self.coordinator, self._calls = context, lake, coordinator, calls
+        self.context, self.lake = context, lake
+        self.coordinator, self._calls = coordinator, calls
         self.line: tuple[PipelineStep, ...] = (
             (MINE, *STEPS) if is_mined(context.config, context.recipe) else STEPS
         )
         """The steps of this run, in order."""
         self.marks = mark_steps(context.config, context.recipe, self.line)
         self._upstream = StepInputs(lake, context.run, self.marks, context.config, context.recipe)
-        self._entered: dict[str, Sequence[Subject[object]]] = {}
-        self._decided: dict[str, Mapping[str, Finding]] = {}
+        self._entered: dict[str, Subjects[object]] = {}
+        self._decided: dict[str, Shelf[Finding]] = {}
+        self._room = Room(_AT_ONCE)
         given = self._upstream.given
         self._handed = HandedLap(lake, given) if given is not None else None
         self._finished: set[str] = set()
         self._waiting: Counter[str] = Counter()
 
     async def plan(self, step: PipelineStep) -> list[int]:
-        """Buckets that lack an outcome. Their number is fixed when the step first starts."""
+        """Stripes of buckets that lack an outcome. The number of buckets is fixed when the step first starts."""
         self._require_finished(step)
         subjects = self._enter(step)
-        lacking = self._lacking(step, subjects)
         buckets = self._buckets(step, len(subjects))
-        return sorted({bucket_of(subject.id, buckets) for subject in lacking})
+        return sorted(
+            {bucket_of(name, buckets) % _STRIPES for name in self._lacking(step, subjects.ids)}
+        )
 
-    async def work(self, step: PipelineStep, bucket: int) -> int:
-        """Do what a bucket lacks, save all of it, and only then fail if items ended in error."""
+    async def work(self, step: PipelineStep, stripe: int) -> int:
+        """Do what the buckets of a stripe lack, one after the other; save each, and only then fail if items ended in error."""
+        failures, count = Failures(), 0
         async with (
-            hold(self.coordinator, f"{self.context.run}/{step.name}-{bucket:02d}") as lease,
+            hold(self.coordinator, f"{self.context.run}/{step.name}-{stripe:02d}") as lease,
             self._calls.shared(lease),
         ):
             subjects = self._entered.get(step.name) or self._enter(step)
             buckets = self._buckets(step, len(subjects))
-            lacking = [
-                one for one in self._lacking(step, subjects) if bucket_of(one.id, buckets) == bucket
-            ]
-            if not lacking:
-                return 0
-            ended = await asyncio.gather(
-                *(self._process(step, subject) for subject in lacking), return_exceptions=True
-            )
-            done = [one for one in ended if isinstance(one, StepOutcome)]
-            self._waiting[step.name] += sum(isinstance(one, Pending) for one in ended)
-            await self._save(step, bucket, done, lease)
-        _raise_errors(
-            step,
+            lacking: dict[int, list[str]] = {}
+            for name in self._lacking(step, subjects.ids):
+                if (bucket := bucket_of(name, buckets)) % _STRIPES == stripe:
+                    lacking.setdefault(bucket, []).append(name)
+            for bucket, names in sorted(lacking.items()):
+                async with self._room.take(len(names)):
+                    count += await self._work_bucket(step, bucket, names, lease, failures)
+                if failures.broken:
+                    break
+        failures.raise_any(step, count)
+        return count
+
+    async def _work_bucket(
+        self,
+        step: PipelineStep,
+        bucket: int,
+        names: Sequence[str],
+        lease: HeldLease,
+        failures: "Failures",
+    ) -> int:
+        make = self._entered[step.name].make
+        ended = await asyncio.gather(
+            *(self._process(step, make(name)) for name in names), return_exceptions=True
+        )
+        done = [one for one in ended if isinstance(one, StepOutcome)]
+        self._waiting[step.name] += sum(isinstance(one, Pending) for one in ended)
+        await self._save(step, bucket, done, lease)
+        failures.add(
             done,
             [
                 one
@@ -129,6 +155,10 @@ class Runner:
             ],
         )
         return len(done)
+
+    def count(self, step: PipelineStep) -> StepCount:
+        """What became of everything that entered a step."""
+        return self._upstream.count(step.name)
 
     async def conclude(self, step: PipelineStep) -> Pending | None:
         """Hand in the batches that the step's subjects asked for; what the step waits for, if
@@ -167,35 +197,32 @@ class Runner:
         for earlier in self.line[: names.index(step.name)]:
             if earlier.name in self._finished:
                 continue
-            if lacking := self._lacking(earlier, earlier.enter(self._upstream)):
+            if lacking := self._lacking(earlier, earlier.enter(self._upstream).ids):
                 raise StepFailed(
                     f"{step.name} cannot start: {earlier.name} still lacks {len(lacking)} items, "
-                    f"{lacking[0].id} among them. Run that step first.",
+                    f"{lacking[0]} among them. Run that step first.",
                     step=earlier.name,
-                    items=[one.id for one in lacking],
+                    items=lacking,
                 )
             self._finished.add(earlier.name)
 
-    def _enter(self, step: PipelineStep) -> Sequence[Subject[object]]:
+    def _enter(self, step: PipelineStep) -> Subjects[object]:
         """Read what the steps before left; they are finished, so this is read once."""
         subjects = self._entered[step.name] = step.enter(self._upstream)
-        decide = None if self._is_handed(step) else step.decide
-        decided: Mapping[str, Finding] = decide(subjects, self.context) if decide else {}
-        rejected = (
-            find_rejected(self.lake, [one.id for one in subjects]) if step.stage == "filter" else {}
-        )
-        self._decided[step.name] = {**decided, **rejected}
+        decided = self._decided[step.name] = self._upstream.shelve_findings()
+        if step.decide and not self._is_handed(step):
+            decided.put_all(step.decide(subjects, self._upstream, self.context))
+        if step.stage == "filter":
+            decided.put_all(find_rejected(self.lake, subjects.ids).items())
         if step.stage in ("generate", "build"):
             self.context = replace(self.context, locks=Locks(self.lake))
         return subjects
 
-    def _lacking(
-        self, step: PipelineStep, subjects: Sequence[Subject[object]]
-    ) -> list[Subject[object]]:
+    def _lacking(self, step: PipelineStep, subjects: Sequence[str]) -> list[str]:
         return list_lacking(self.lake, self.context.run, self.marks[step.name], subjects)
 
     def _buckets(self, step: PipelineStep, subjects: int) -> int:
-        wanted = max(1, min(_MOST_BUCKETS, math.ceil(subjects / _BATCH)))
+        wanted = max(1, min(_STRIPES, math.ceil(subjects / _BATCH)), math.ceil(subjects / _MOST))
         return int(self.lake.fix(self.context.run, step.name, {"buckets": wanted})["buckets"])
 
     async def _process(self, step: PipelineStep, subject: Subject[object]) -> StepOutcome:
@@ -206,7 +233,13 @@ class Runner:
 
         def end(exit: Exit, reason: str, detail: str, result: Result) -> StepOutcome:
             return StepOutcome(
-                subject, exit, reason, detail, result, models.spent, time.monotonic() - began
+                replace(subject, record=None),
+                exit,
+                reason,
+                detail,
+                result,
+                models.spent,
+                time.monotonic() - began,
             )
 
         if decided is not None and decided.outcome == "dropped":
@@ -223,8 +256,7 @@ class Runner:
             return end(
                 exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result()
             )
-        except Exception as error:  # noqa: BLE001
-            # one item's bug becomes a row, and the step fails with it
+        except Exception as error:  # one item's bug becomes a row, and the step fails with it  # noqa: BLE001
             return end("error", "bug", f"{type(error).__name__}: {error}", Result())
         found = self._let_pass(step, result.findings)
         result = self._keep_locks(
@@ -275,7 +307,7 @@ class Runner:
             stamp, attempt = await self.lake.attempts.take_turn(
                 make_stamp, group_rows(_content(done)), patience, lease
             )
-            lacking = {subject.id for subject in self._lacking(step, [one.subject for one in done])}
+            lacking = {*self._lacking(step, [one.subject.id for one in done])}
             done = [one for one in done if one.subject.id in lacking]
             attrition = [
                 row
@@ -301,12 +333,10 @@ class Runner:
         )
 
 
-def list_lacking(
-    lake: Lake, run: str, mark: Fingerprint, subjects: Sequence[Subject[object]]
-) -> list[Subject[object]]:
+def list_lacking(lake: Lake, run: str, mark: Fingerprint, subjects: Sequence[str]) -> list[str]:
     """Those that a step has not settled: an error is no outcome."""
-    settled = {key for key, outcome in lake.outcomes(run, mark).items() if outcome != "error"}
-    return [subject for subject in subjects if subject.id not in settled]
+    is_settled = lake.is_settled(run, mark)
+    return [subject for subject in subjects if not is_settled(subject)]
 
 
 def mark_steps(
@@ -395,19 +425,28 @@ def _evidence_rows(done: StepOutcome) -> list[Evidence]:
     return [row for finding in done.result.findings if (row := _evidence(finding, done))]
 
 
-def _raise_errors(
-    step: PipelineStep, done: Sequence[StepOutcome], broken: Sequence[BaseException]
-) -> None:
-    """A damaged lake comes before items in error: it needs somebody's hands."""
-    if broken:
-        raise broken[0]
-    failed = [one for one in done if one.exit == "error"]
-    if failed:
-        named = "; ".join(f"{one.subject.id}: {one.reason}: {one.detail}" for one in failed[:5])
-        raise StepFailed(
-            f"{step.name}: {len(failed)} of {len(done)} items ended in error, the others are "
-            f"saved. {named}",
-            step=step.name,
-            items=[one.subject.id for one in failed],
-            reasons={one.subject.id: f"{one.reason}: {one.detail}" for one in failed},
-        )
+class Failures:
+    """What went wrong in a stripe. Items in error end no bucket; what is broken does."""
+
+    def __init__(self) -> None:
+        self.broken: list[BaseException] = []
+        self._reasons: dict[str, str] = {}
+
+    def add(self, done: Sequence[StepOutcome], broken: Sequence[BaseException]) -> None:
+        self.broken += broken
+        self._reasons |= {
+            one.subject.id: f"{one.reason}: {one.detail}" for one in done if one.exit == "error"
+        }
+
+    def raise_any(self, step: PipelineStep, count: int) -> None:
+        """A damaged lake comes before items in error: it needs somebody's hands."""
+        if self.broken:
+            raise self.broken[0]
+        if self._reasons:
+            named = "; ".join(f"{subject}: {why}" for subject, why in [*self._reasons.items()][:5])
+            raise StepFailed(
+                f"{step.name}: {len(self._reasons)} of {count} items ended in error, the others are saved. {named}",
+                step=step.name,
+                items=[*self._reasons],
+                reasons=self._reasons,
+            )

@@ -1,11 +1,10 @@
 """What every step works with, the subject it works on, and the result it gives."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from envmill.gates.base import Finding
-from envmill.gates.w10 import Seen
 from envmill.interop.exporters.base import ExportSet
 from envmill.models.gateway import Gateway
 from envmill.recipes.base import Recipe
@@ -25,6 +24,7 @@ from schemas.run import RunConfig
 from schemas.scenario import Scenario, Split
 from schemas.suspicion import JudgeCalibration
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -66,14 +66,41 @@ class Subject(Generic[T_co]):
     record: T_co
 
 
+class Subjects(Sequence[Subject[T_co]]):
+    """Candidates that enter a step. Only their ids are held; each is made of stored records when it is asked for."""
+
+    def __init__(self, ids: Sequence[str], make: Callable[[str], Subject[T_co]]) -> None:
+        self.ids, self.make = ids, make
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Subject[T_co]]:
+        return map(self.make, self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Subject[T_co]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Subject[T_co]]: ...
+    def __getitem__(self, place: int | slice) -> Subject[T_co] | Sequence[Subject[T_co]]:
+        return (
+            self.make(self.ids[place])
+            if isinstance(place, int)
+            else [*map(self.make, self.ids[place])]
+        )
+
+
+def list_subjects(subjects: Sequence[Subject[T]]) -> Subjects[T]:
+    """Few and small ones, all held in memory."""
+    return Subjects([one.id for one in subjects], {one.id: one for one in subjects}.__getitem__)
+
+
 @dataclass(frozen=True)
 class EnvironmentWithTests:
     """An environment with its stored tests."""
 
     environment: Environment
     tests: tuple[Test, ...]
-    seen: tuple[Seen, ...] = ()
-    """What runs before this one kept, where that matters."""
     held: Mapping[str, GateOutcome] = field(default_factory=dict[str, GateOutcome])
     """Gate → what its open probes said of this content in the repair loop."""
 
@@ -124,8 +151,7 @@ class Result:
 
     @property
     def stopped_by(self) -> Finding | None:
-        """The finding that ends this candidate here. What a gate could not measure goes on as
-        provisional: its row says so."""
+        """The finding that ends this candidate here. What a gate could not measure goes on as provisional: its row says so."""
         return next(
             (finding for finding in self.findings if finding.outcome in ("dropped", "error")), None
         )

@@ -21,6 +21,7 @@ from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
 from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list_staying
+from envmill.stages.partial import pay_whole
 from envmill.stages.review import read_pairs
 from schemas.base import Json
 
@@ -64,7 +65,7 @@ async def export_bundles(
     )
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
-    cargo = replace(cargo, limits=RolloutLimits.of(context.config).describe())
+    cargo = pay_whole(replace(cargo, limits=RolloutLimits.of(context.config).describe()))
     exporters = context.config.exporters
     if len(versions := count_versions(cargo, exporters)) > 1:
         exporters = tuple(one for one in exporters if one not in REWARDED)
@@ -176,11 +177,20 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     """Several runs as one: what two of them hold is there once."""
     parts: dict[str, Any] = {
         name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
-        for name in ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts")
+        for name in (
+            "environments",
+            "tests",
+            "scenarios",
+            "trajectories",
+            "pairs",
+            "attempts",
+            "transcripts",
+        )
     }
     judged_by = {
         rollout: version for load in loads for rollout, version in load.cargo.judged_by.items()
     }
+    sampled = {rollout: found for load in loads for rollout, found in load.cargo.sampled.items()}
     counts = tuple(count for load in loads for count in load.cargo.counts)
     limits = loads[0].cargo.limits
     marked = {
@@ -198,6 +208,7 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
             contamination=compared,
             sources=sources,
             judged_by=judged_by,
+            sampled=sampled,
         ),
         accepted=accepted,
         **marked,
@@ -312,7 +323,7 @@ def choose_cargo(
     # stay.
     acted = {
         name: tuple(one for one in getattr(cargo, name) if one.id not in load.refused)
-        for name in ("trajectories", "pairs")
+        for name in ("trajectories", "pairs", "transcripts")
     }
     cargo = replace(
         cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected))), **acted

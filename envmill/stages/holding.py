@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from envmill.findings import Finding, drop, keep
-from envmill.interop.exporters.base import ExportSet
+from envmill.interop.exporters.base import AttemptTranscript, ExportSet
 from envmill.interop.exporters.licence_terms import TermsFile, judge_row
 from envmill.interop.exporters.scanning import ScanFinding, scan
 from schemas.base import Json
@@ -18,9 +18,11 @@ from schemas.pair import Pair
 from schemas.rollout import Trajectory
 from schemas.scenario import Scenario
 
-T = TypeVar("T", Scenario, Trajectory, Pair)
+T = TypeVar("T", Scenario, Trajectory, Pair, AttemptTranscript)
 Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
+_MADE = ("tests", "trajectories", "pairs", "transcripts")
+"""What is made of environments and scenarios."""
 HELD_OUT = "test"
 """Split that nobody trains on: terms that forbid training let it leave."""
 
@@ -45,8 +47,7 @@ def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportS
         return cargo, None
     kept = leave_out(cargo, lambda scenario, home: scenario in flagged or home in flagged)
     rest = {
-        name: tuple(one for one in getattr(kept, name) if one.id not in flagged)
-        for name in ("tests", "trajectories", "pairs")
+        name: tuple(one for one in getattr(kept, name) if one.id not in flagged) for name in _MADE
     }
     told: Json = {
         "flagged": {name: [one.describe() for one in flagged[name]] for name in sorted(flagged)}
@@ -74,6 +75,10 @@ def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, s
     yield from (
         (one.id, (one.scenario, one.environment), one.messages, one.licence)
         for one in cargo.trajectories
+    )
+    yield from (
+        (one.id, (one.scenario, one.environment), list(one.messages), one.licence)
+        for one in cargo.transcripts
     )
     yield from (
         (one.id, (one.scenario, one.environment), [one.shared, one.better, one.worse], one.licence)
@@ -108,6 +113,7 @@ def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
         kept,
         trajectories=_hold(terms, kept.trajectories, cargo, "trajectories", left),
         pairs=_hold(terms, kept.pairs, cargo, "pairs", left),
+        transcripts=_hold(terms, kept.transcripts, cargo, "attempts", left),
         terms=terms,
     )
     kept = replace(kept, held_back={why: len(ids) for why, ids in left.items()})
@@ -173,4 +179,7 @@ def leave_out(cargo: ExportSet, stays: Stays) -> ExportSet:
             one for one in cargo.trajectories if not stays(one.scenario, one.environment)
         ),
         pairs=tuple(one for one in cargo.pairs if not stays(one.scenario, one.environment)),
+        transcripts=tuple(
+            one for one in cargo.transcripts if not stays(one.scenario, one.environment)
+        ),
     )

@@ -3,9 +3,11 @@ the request."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import orjson
 
+from envmill.interop.exporters.base import ExportSet
 from schemas.base import Json, is_array, is_object
 from schemas.scenario import Scenario
 
@@ -34,6 +36,38 @@ def find_partial(
     return frozenset(
         one.id for one in scenarios if one.verifier.partial and one.id not in left
     ), left
+
+
+def pay_whole(cargo: ExportSet) -> ExportSet:
+    """The cargo with attempts that failed paid nothing, but for those whose verifier may pay for
+    parts.
+
+    A pass keeps what it was paid: a judge that ruled against it may have lowered that."""
+    paid = tuple(
+        replace(one, reward=0.0)
+        if one.outcome == "fail" and one.reward and one.scenario not in cargo.partial
+        else one
+        for one in cargo.attempts
+    )
+    return replace(cargo, attempts=paid)
+
+
+def pay_turns(cargo: ExportSet, weight: float) -> ExportSet:
+    """The cargo with a part of each attempt's reward paid for its turns, where the verifier may pay
+    for parts and the turns are known."""
+    verifiers = {one.id: one.verifier for one in cargo.scenarios if one.id in cargo.partial}
+    gains = {
+        one.id: weight * sum(turn.find_gain(verifiers[one.scenario]) for turn in one.turns)
+        for one in cargo.transcripts
+        if one.scenario in verifiers and one.turns is not None
+    }
+    paid = tuple(
+        replace(one, reward=one.reward + gains[one.id], turn_reward=gains[one.id])
+        if one.id in gains and one.reward is not None
+        else one
+        for one in cargo.attempts
+    )
+    return replace(cargo, attempts=paid, turn_weight=weight)
 
 
 def _find_reason(earned: dict[str, float]) -> str:

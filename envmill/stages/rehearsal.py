@@ -4,7 +4,7 @@ goes back to its author.
 version ─► open probes of every loop gate ─► suspicions to the judge ─► complaints, or none: the version holds
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from envmill.agents.users.wordings import FEWEST, list_written
@@ -90,8 +90,7 @@ UNASKED = GateFindings()
 async def rehearse(
     subject: EnvironmentCase | ScenarioCase, context: RunContext, models: ModelSession
 ) -> GateFindings:
-    """What the loop gates find with their open probes. A gate in error says nothing of the version:
-    verify asks it again."""
+    """What the loop gates find with their open probes. A gate in error says nothing of the version: verify asks it again."""
     if not context.config.rehearse:
         return UNASKED
     lap: Lap = "environments" if isinstance(subject, EnvironmentCase) else "scenarios"
@@ -109,8 +108,7 @@ async def rehearse(
 async def ask_reader(
     found: Sequence[Finding], subject: ScenarioCase, context: RunContext, models: ModelSession
 ) -> list[Finding]:
-    """The findings, and that of the gate that asks a reader, where the run asks a judge. Once
-    asked, the reply is journalled."""
+    """The findings, and that of the gate that asks a reader, where the run asks a judge. Once asked, the reply is journalled."""
     asked = models if asks_judge(context.config.suspicions, models) else None
     means = GateContext(
         context.sandbox, asked, context.config.run_seed, fairness=context.config.fairness
@@ -138,8 +136,7 @@ async def ask_judge(
 async def _play_path(
     subject: EnvironmentCase | ScenarioCase, context: RunContext
 ) -> list[Observation]:
-    """Replies to the calls of the reference path, for the judge to read; none where a look is dear,
-    as at a machine."""
+    """Replies to the calls of the reference path, for the judge to read; none where a look is dear, as at a machine."""
     if not isinstance(subject, ScenarioCase) or not kind_of(subject.environment).looks_freely:
         return []
     (trial, *_) = await Trials.of(
@@ -162,8 +159,7 @@ class WeakeningGuard:
         self._complaints: tuple[Complaint, ...] = ()
 
     def refuse(self, version: Contract, repair: Repair) -> tuple[Complaint, ...]:
-        """Complaints about what there is less of; none about a first version, or one that was asked
-        for afresh."""
+        """Complaints about what there is less of; none about a first version, or one that was asked for afresh."""
         self._complaints = (
             list_once((*self._complaints, *repair.complaints)) if repair.complaints else ()
         )
@@ -180,8 +176,7 @@ class WeakeningGuard:
 def doubt_request(
     before: ScenarioReply | None, after: ScenarioReply, repair: Repair
 ) -> tuple[Complaint, ...]:
-    """Complaints about a request that became vaguer, which is read from text: they ask for another
-    version and drop none. S9 asks for
+    """Complaints about a request that became vaguer, which is read from text: they ask for another version and drop none. S9 asks for
     less in the words."""
     if (
         before is None
@@ -223,7 +218,8 @@ def blame(complaints: Sequence[Complaint]) -> tuple[Fault, tuple[Complaint, ...]
     return ("code", of_program) if of_program else ("test", of_tests)
 
 
-def read_held(rows: Sequence[Evidence]) -> dict[str, dict[str, GateOutcome]]:
-    """Content → gate → what its open probes said."""
-    told = [row.finding for row in rows if row.gate == LOOP and is_object(row.finding)]
-    return {finding["content"]: finding["gates"] for finding in told}
+def read_held(rows: Iterable[Evidence]) -> Iterator[tuple[str, dict[str, GateOutcome]]]:
+    """Contents, each with gate → what its open probes said."""
+    for row in rows:
+        if row.gate == LOOP and is_object(row.finding):
+            yield row.finding["content"], row.finding["gates"]

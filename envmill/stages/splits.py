@@ -7,9 +7,10 @@ like environments ──────┴─► cluster ─► the split that is m
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from envmill.gates.mutating.sketch import make_sketch
+from envmill.lake.spool import RowSpool, Shelf
 from envmill.language.similarity import Near, Runs, share
 from schemas.environment import Environment
 from schemas.scenario import Split
@@ -25,8 +26,7 @@ of their tools and parameters, two of the same share 0.43 to 0.92."""
 
 
 def split_domain(domain: str, holdout: Holdout) -> Split:
-    """By the domain's name alone, so that it is the same in every run: what was once held out is
-    never trained on later."""
+    """By the domain's name alone, so that it is the same in every run: what was once held out is never trained on later."""
     place = (
         int.from_bytes(hashlib.blake2b(f"split/{domain}".encode(), digest_size=8).digest())
         / 2**64
@@ -37,18 +37,16 @@ def split_domain(domain: str, holdout: Holdout) -> Split:
 
 
 def assign_splits(environments: Sequence[Environment], holdout: Holdout) -> dict[str, Split]:
-    """Environment id → split. Where like environments have domains with different splits, the most
-    held out one wins for all of them."""
-    own: dict[str, Split] = {
-        one.brief.theme: split_domain(one.brief.theme, holdout) for one in environments
-    }
+    """Environment id → split. Where like environments have domains with different splits, the most held out one wins for all of them."""
+    domains = {one.id: one.brief.theme for one in environments}
+    own: dict[str, Split] = {domain: split_domain(domain, holdout) for domain in domains.values()}
     if len(set(own.values())) < 2:
-        return {one.id: own[one.brief.theme] for one in environments}
+        return {name: own[domain] for name, domain in domains.items()}
     given: dict[str, Split] = {}
     for cluster in find_clusters(environments):
         found = {own[domain] for domain in cluster}
         given |= dict.fromkeys(cluster, next(one for one in _STRICTEST if one in found))
-    return {one.id: given[one.brief.theme] for one in environments}
+    return {name: given[domain] for name, domain in domains.items()}
 
 
 def find_clusters(environments: Sequence[Environment]) -> list[list[str]]:
@@ -60,7 +58,7 @@ def find_clusters(environments: Sequence[Environment]) -> list[list[str]]:
             domain = leader[domain]
         return domain
 
-    for one, other in _list_likenesses(sorted(environments, key=lambda found: found.id)):
+    for one, other in _list_likenesses(environments):
         first, second = sorted((lead(one), lead(other)))
         leader[second] = first
     clusters: dict[str, list[str]] = defaultdict(list)
@@ -69,17 +67,25 @@ def find_clusters(environments: Sequence[Environment]) -> list[list[str]]:
     return list(clusters.values())
 
 
-def _list_likenesses(environments: Sequence[Environment]) -> Iterator[tuple[str, str]]:
-    """Pairs of domains with environments that are alike by interface, or by program under the same
-    rules."""
-    domains = {one.id: one.brief.theme for one in environments}
-    for tell in (_list_interface, _list_program):
-        told, near = {one.id: tell(one) for one in environments}, Near(_ALIKE / 2)
-        for name, runs in told.items():
-            near.add(name, runs)
-        for name, runs in told.items():
-            for other in near.find(runs):
-                if domains[other] > domains[name] and share(runs, told[other]) >= _ALIKE:
+def _list_likenesses(environments: Iterable[Environment]) -> Iterator[tuple[str, str]]:
+    """Pairs of domains with environments that are alike by interface, or by program under the same rules."""
+    domains: dict[str, str] = {}
+    tells, spool = (_list_interface, _list_program), RowSpool()
+    told: list[Shelf[Runs]] = [spool.shelve(lambda runs: runs, lambda runs: runs) for _ in tells]
+    near = [Near(_ALIKE / 2) for _ in tells]
+    for one in environments:
+        domains[one.id] = one.brief.theme
+        for tell, shelf, index in zip(tells, told, near, strict=True):
+            shelf.put(one.id, runs := tell(one))
+            index.add(one.id, runs)
+    for shelf, index in zip(told, near, strict=True):
+        for name in domains:
+            runs = shelf.get(name) or frozenset[str]()
+            for other in index.find(runs):
+                if (
+                    domains[other] > domains[name]
+                    and share(runs, shelf.get(other) or frozenset()) >= _ALIKE
+                ):
                     yield domains[name], domains[other]
 
 

@@ -5,12 +5,13 @@ generated ──► judge zygote ──► yes / no / neither ─┐
 declarative, frame ───────────────────────────────┴─► verdict; one check that says neither makes it an error
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from envmill.errors import BuildError
 from envmill.sandbox import CheckReply, CheckSession, Sandbox
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import classify, judge, make_error
+from envmill.verifiers.progress import find_progress
 from schemas.base import Json
 from schemas.rollout import Verdict
 from schemas.scenario import Check, Verifier
@@ -27,6 +28,23 @@ async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: st
     if silent:
         return make_error(_quote(*silent))
     return judge(
+        verifier,
+        ending,
+        {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)},
+    )
+
+
+async def measure(
+    sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: str
+) -> Mapping[str, list[int]]:
+    """Goals that hold and guards that are broken in the middle of an attempt; BuildError names a
+    check that says neither yes nor no."""
+    asked = [check for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
+    heard = await run_checks(sandbox, asked, ending, clock)
+    for check, said in zip(asked, heard, strict=True):
+        if said.holds is None:
+            raise BuildError(_quote(check, said))
+    return find_progress(
         verifier,
         ending,
         {check.source: said.holds is True for check, said in zip(asked, heard, strict=True)},

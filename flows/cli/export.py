@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from envmill.interop.exporters import ExportSet, OutputFolder
+    from envmill.interop.tokens.tokenizer import ChatTokenizer
     from envmill.pipeline.exporting import Encode
     from schemas.lock import ExportOptions
     from schemas.rollout import Bundle
@@ -65,10 +66,21 @@ def export(
     partial: Annotated[
         bool,
         typer.Option(
-            help="Let verifiers that pay for parts do so in a consumer's folder, where nobody "
-            "earns blindly."
+            help="Let verifiers that pay for parts do so in rows and consumers' folders, where "
+            "nobody earns blindly."
         ),
     ] = False,
+    attempts: Annotated[
+        bool,
+        typer.Option(help="Write a row of `rl` for each stored attempt, with a log of its turns."),
+    ] = False,
+    turn_reward: Annotated[
+        float,
+        typer.Option(
+            help="Add so much to rewards for turns that gain all goals; needs --attempts and "
+            "--partial."
+        ),
+    ] = 0.0,
     policy: Annotated[
         Path | None,
         typer.Option(
@@ -90,8 +102,8 @@ def export(
         Path | None, typer.Option(help="Folder to make; one named after the content when left out.")
     ] = None,
 ) -> None:
-    """Export what runs kept. Nothing is judged or played again; the same rows make the same bytes,
-    and what stays at home is told."""
+    """Export what runs kept. Only `--attempts` plays anything again; the same rows make the same
+    bytes, and what stays is told."""
     from envmill.pipeline.exporting import choose, pack
 
     asked = {
@@ -101,14 +113,16 @@ def export(
         "for_policy": for_policy,
         "partial": partial,
     }
+    asked |= {"attempts": attempts, "turn_reward": turn_reward}
     options = read_options(exporter, split, consumer, with_tier, asked)
-    if encode := _open_tokenizer(tokenizer, chat_template, template_args):
-        options = options.model_copy(update={"exporters": _choose_encoded(exporter, consumer)})
+    chat = open_tokenizer(tokenizer, chat_template, template_args)
+    if chat:
+        options = options.model_copy(update={"exporters": choose_encoded(exporter, consumer)})
     meant = find_runs(context.obj, runs)
     parcels = pack(
         choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo,
         options,
-        encode,
+        chat and make_encode(chat),
     )
     if not parcels:
         raise SettingsError(describe_nothing(meant, options))
@@ -133,9 +147,11 @@ def read_options(
             f"There is no tier {with_tier!r} to export: write --with {SUSPECTED}, or leave it out "
             "for clean items alone."
         )
+    exporters = _choose_exporters(exporter, consumer)
+    _check_rewards(exporters, consumer, asked)
     chosen = {
-        "exporters": _choose_exporters(exporter, consumer),
-        "consumers": _choose_consumers(consumer, asked["partial"]),
+        "exporters": exporters,
+        "consumers": _choose_consumers(consumer),
         "splits": _check("split", split, SPLITS),
         "suspected": bool(with_tier),
     }
@@ -184,7 +200,33 @@ def _choose_exporters(
     return () if consumer and not exporter else _check("exporter", exporter, tuple(EXPORTERS))
 
 
-def _choose_encoded(
+def _check_rewards(
+    exporters: "Sequence[str]", consumer: "Sequence[str] | None", asked: dict[str, Any]
+) -> None:
+    """Options about rewards need somebody who writes them."""
+    from envmill.stages.export import REWARDED
+
+    if asked["partial"] and not consumer and REWARDED.isdisjoint(exporters):
+        raise SettingsError(
+            f"--partial is about rewards: of {', '.join(sorted(REWARDED))}, and of consumers' "
+            "folders. Name one of them, or leave it out."
+        )
+    if asked["attempts"] and "rl" not in exporters:
+        raise SettingsError(
+            "--attempts is about exporter rl. Name it with --exporter, or leave --attempts out."
+        )
+    if asked["turn_reward"] and not (asked["attempts"] and asked["partial"]):
+        raise SettingsError(
+            "--turn-reward pays for parts of a job, by the log of turns. Give --attempts and "
+            "--partial, too."
+        )
+    if not 0 <= asked["turn_reward"] <= 1:
+        raise SettingsError(
+            f"--turn-reward lies between 0 and 1, and {asked['turn_reward']:g} does not."
+        )
+
+
+def choose_encoded(
     exporter: "Sequence[str] | None", consumer: "Sequence[str] | None"
 ) -> tuple[str, ...]:
     """Those named whose rows have token ids; all of them where none is named."""
@@ -197,8 +239,10 @@ def _choose_encoded(
     return _check("exporter whose rows have token ids named", exporter, EXPORTERS)
 
 
-def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "Encode | None":
-    """What gives an exporter's rows token ids, and reports the rows that have none."""
+def open_tokenizer(
+    folder: Path | None, template: Path | None, given: str
+) -> "ChatTokenizer | None":
+    """The tokenizer that is named; None where none is."""
     if folder is None:
         if template or given:
             raise SettingsError(
@@ -206,10 +250,14 @@ def _open_tokenizer(folder: Path | None, template: Path | None, given: str) -> "
                 "--tokenizer."
             )
         return None
-    from envmill.interop.tokens.sheet import encode_cargo
     from envmill.interop.tokens.tokenizer import read_tokenizer
 
-    chat = read_tokenizer(folder, template, _read_variables(given))
+    return read_tokenizer(folder, template, _read_variables(given))
+
+
+def make_encode(chat: "ChatTokenizer") -> "Encode":
+    """What gives an exporter's rows token ids, and reports the rows that have none."""
+    from envmill.interop.tokens.sheet import encode_cargo
 
     def encode(cargo: "ExportSet", name: str) -> "ExportSet":
         encoded = encode_cargo(cargo, chat, name)
@@ -236,15 +284,10 @@ def _read_variables(given: str) -> dict[str, Any]:
     return found
 
 
-def _choose_consumers(consumer: "Sequence[str] | None", partial: bool) -> tuple[str, ...]:
+def _choose_consumers(consumer: "Sequence[str] | None") -> tuple[str, ...]:
     """Those named; none where none is."""
     from envmill.interop.consumers import CONSUMERS, harbor
 
-    if partial and not consumer:
-        raise SettingsError(
-            "--partial is about the folders of consumers. Name one with --for, or leave --partial "
-            "out."
-        )
     return _check("consumer", consumer, (*CONSUMERS, harbor.NAME)) if consumer else ()
 
 

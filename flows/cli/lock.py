@@ -53,6 +53,17 @@ def lock(
         bool,
         typer.Option(help="Let verifiers that pay for parts do so, where nobody earns blindly."),
     ] = False,
+    attempts: Annotated[
+        bool,
+        typer.Option(help="Take a row of `rl` for each stored attempt, with a log of its turns."),
+    ] = False,
+    turn_reward: Annotated[
+        float,
+        typer.Option(
+            help="Add so much to rewards for turns that gain all goals; needs --attempts and "
+            "--partial."
+        ),
+    ] = 0.0,
     policy: Annotated[
         Path | None,
         typer.Option(
@@ -60,6 +71,16 @@ def lock(
             "(docs/provenance.md)."
         ),
     ] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="Tokenizer folder: rows get token ids and masks (docs/tokens.md)."),
+    ] = None,
+    chat_template: Annotated[
+        Path | None, typer.Option(help="Chat template to take instead of the tokenizer's own.")
+    ] = None,
+    template_args: Annotated[
+        str, typer.Option(help="Variables for the chat template, as a JSON object.")
+    ] = "",
 ) -> None:
     """Write a lock: one file with all that decides an export's bytes, and the SHA-256 of each file
     that it would write.
@@ -67,7 +88,13 @@ def lock(
     `envmill rebuild` writes the same bytes from it. Nothing is exported here.
     """
     from envmill.pipeline.locking import describe_counts, make_lock, render_lock
-    from flows.cli.export import find_runs, print_aside, read_options
+    from flows.cli.export import (
+        choose_encoded,
+        find_runs,
+        open_tokenizer,
+        print_aside,
+        read_options,
+    )
 
     if out.exists():
         raise SettingsError(
@@ -81,9 +108,18 @@ def lock(
         "for_policy": for_policy,
         "partial": partial,
     }
+    asked |= {"attempts": attempts, "turn_reward": turn_reward}
     options = read_options(exporter, split, consumer, with_tier, asked)
+    if chat := open_tokenizer(tokenizer, chat_template, template_args):
+        options = options.model_copy(update={"exporters": choose_encoded(exporter, consumer)})
     found = make_lock(
-        context.obj.settings, find_runs(context.obj, runs), options, policy, print_text, print_aside
+        context.obj.settings,
+        find_runs(context.obj, runs),
+        options,
+        policy,
+        print_text,
+        print_aside,
+        chat,
     )
     part = out.with_name(f".{out.name}-part")
     part.write_bytes(render_lock(found))
@@ -104,14 +140,22 @@ def rebuild(
             "must be the same all the same."
         ),
     ] = False,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="Tokenizer folder, where the lock is of rows with token ids."),
+    ] = None,
+    chat_template: Annotated[
+        Path | None, typer.Option(help="Chat template, where the lock was made with one.")
+    ] = None,
 ) -> None:
     """Write a locked export again, byte for byte, from the runs in the lake.
 
     Exits with 1 when it cannot, names all that is missing or changed, and writes nothing.
     """
+    from envmill.interop.tokens.tokenizer import read_tokenizer
     from envmill.pipeline.locking import read_lock
+    from envmill.pipeline.rebuilding import read_arguments, write_rebuilt
     from envmill.pipeline.rebuilding import rebuild as build
-    from envmill.pipeline.rebuilding import write_rebuilt
     from flows.cli.export import print_aside, record_bundles, require_expected
 
     locked = read_lock(lock)
@@ -119,7 +163,8 @@ def rebuild(
         raise SettingsError(
             f"{out} exists already. Name a folder that does not, or remove it first."
         )
-    done = build(context.obj.settings, locked, other_versions=other_versions)
+    chat = read_tokenizer(tokenizer, chat_template, read_arguments(locked)) if tokenizer else None
+    done = build(context.obj.settings, locked, other_versions=other_versions, chat=chat)
     for problem in done.problems:
         print_aside(problem)
     if done.problems:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as parquet
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -19,6 +20,7 @@ from schemas.ledger import Evidence
 from schemas.quality import Reverification
 from schemas.rollout import Bundle, Rollout
 from schemas.run import RunConfig
+from schemas.scenario import Scenario
 from tests.cli.conftest import start_run
 
 CONFIG = RunConfig(
@@ -33,18 +35,21 @@ CONFIG = RunConfig(
 )
 
 
+def place(folder: Path) -> dict[str, str]:
+    names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
+    return {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+
+
+async def walk(run: str, config: RunConfig, surroundings: dict[str, str]) -> None:
+    async with open_walk(run, config, Home.read(surroundings).settings) as opened:
+        await opened.walk()
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Settings of a home where one small run was walked bare."""
-    folder = tmp_path_factory.mktemp("finished")
-    names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
-    surroundings = {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
-
-    async def walk() -> None:
-        async with open_walk("r1", CONFIG, Home.read(surroundings).settings) as opened:
-            await opened.walk()
-
-    asyncio.run(walk())
+    surroundings = place(tmp_path_factory.mktemp("finished"))
+    asyncio.run(walk("r1", CONFIG, surroundings))
     return surroundings
 
 
@@ -161,15 +166,147 @@ def test_environments_of_tools_leave_for_harbor_when_asked(
     )
 
 
-def test_parts_are_paid_in_a_consumer_s_folder_alone(
+def test_parts_are_paid_where_nobody_earns_blindly(
     finished: dict[str, str], tmp_path: Path
 ) -> None:
     """No verifier of this run pays in part, so none may, and all rows are binary."""
-    done = ask(finished, "r1", "--for", "verifiers", "--partial", "--out", str(tmp_path / "out"))
+    done = ask(
+        finished,
+        "r1",
+        "--for",
+        "verifiers",
+        "--exporter",
+        "rl",
+        "--partial",
+        "--out",
+        str(tmp_path / "out"),
+    )
     assert done.exit_code == 0, done.stderr
-    manifest = json.loads((tmp_path / "out/verifiers/manifest.json").read_bytes())
-    assert manifest["rewards"] == {"partial": [], "others": "binary"}
-    assert "Name one with --for" in str(ask(finished, "r1", "--partial").exception)
+    manifests = [
+        json.loads((tmp_path / "out" / name / "manifest.json").read_bytes())
+        for name in ("verifiers", "rl")
+    ]
+    assert manifests[0]["rewards"] == {"partial": [], "others": "binary"}
+    assert manifests[1]["rewards"] == {"partial": [], "others": "binary", "turn_reward": 0.0}
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A run whose verifiers pay for parts, and in which some attempts earned a part."""
+    surroundings = place(tmp_path_factory.mktemp("parts"))
+    told: dict[str, Any] = {
+        "environments": 1,
+        "scenarios": 4,
+        "attempts": 4,
+        "keep": 1,
+        "seed": 11,
+        "search": 20,
+        "exporters": ("sft",),
+    }
+    asyncio.run(
+        walk(
+            "r1",
+            RunConfig.model_validate(told | {"reward": "partial", "probe": "skilled@0.5"}),
+            surroundings,
+        )
+    )
+    return surroundings
+
+
+def test_rewards_are_binary_unless_parts_may_be_paid_and_are_asked_for(
+    parts: dict[str, str], tmp_path: Path
+) -> None:
+    lake = Lake(parts["ENVMILL_LAKE"])
+    stored = {one.id: one for one in lake.read(Rollout, "r1") if one.rollout_group == "probe"}
+    paid = {name for name, one in stored.items() if one.reward not in (0.0, 1.0, None)}
+    assert paid
+    for name, words in {"plain": [], "parts": ["--partial"]}.items():
+        done = ask(parts, "r1", "--exporter", "rl", *words, "--out", str(tmp_path / name))
+        assert done.exit_code == 0, done.exception
+    rewards = {
+        name: {
+            one["rollout"]: one["reward"]
+            for row in read_lines(tmp_path / name / "rl")
+            for one in row["attempts"]
+        }
+        for name in ("plain", "parts")
+    }
+    assert {*rewards["plain"].values()} <= {0.0, 1.0, None}
+    allowed = json.loads((tmp_path / "parts/rl/manifest.json").read_bytes())["rewards"]["partial"]
+    leaving = {name for name in paid & rewards["parts"].keys() if stored[name].scenario in allowed}
+    assert leaving
+    assert {name: rewards["parts"][name] for name in leaving} == {
+        name: stored[name].reward for name in leaving
+    }
+
+
+def test_a_verifier_that_pays_blindly_is_told_with_who_earns_what(
+    parts: dict[str, str], tmp_path: Path
+) -> None:
+    """The worst of several searches counts; its scenario pays all or nothing."""
+    shutil.copytree(parts["ENVMILL_LAKE"], tmp_path / "lake")
+    copied, lake = parts | {"ENVMILL_LAKE": str(tmp_path / "lake")}, Lake(tmp_path / "lake")
+    asked = ["r1", "--exporter", "rl", "--partial", "--attempts", "--turn-reward", "0.5"]
+    assert ask(copied, *asked, "--out", str(tmp_path / "before")).exit_code == 0
+    allowed = json.loads((tmp_path / "before/rl/manifest.json").read_bytes())["rewards"]["partial"]
+    row = Evidence(gate="S13", subject=allowed[0], finding={"blind": {"mean": 0.2, "best": 1.0}})
+    lake.put(
+        Evidence,
+        [row],
+        "later-0",
+        Stamp("r1", "scenarios-verify", "", 0, 1, "0", "2026-11-21T00:00:00+00:00"),
+    )
+    done = ask(copied, *asked, "--out", str(tmp_path / "after"))
+    assert (
+        f"partial: {allowed[0]} pays all or nothing: a blind search earns 0.200 on average"
+        in done.stderr
+    )
+    told = {
+        name: [
+            one
+            for row in read_lines(tmp_path / name / "rl")
+            if row["scenario"] == allowed[0]
+            for one in row["attempts"]
+        ]
+        for name in ("before", "after")
+    }
+    assert any(one["turn_reward"] for one in told["before"])
+    assert {one["reward"] for one in told["after"]} <= {0.0, 1.0, None}
+    assert not any(one["turn_reward"] for one in told["after"])
+
+
+def test_rows_of_attempts_have_what_each_turn_came_to(
+    finished: dict[str, str], tmp_path: Path
+) -> None:
+    done = ask(finished, "r1", "--exporter", "rl", "--attempts", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.exception
+    rows = [
+        row
+        for path in sorted((tmp_path / "out/rl/attempts").glob("*.parquet"))
+        for row in parquet.read_table(path).to_pylist()
+    ]
+    stored = {
+        one.id: one
+        for one in Lake(finished["ENVMILL_LAKE"]).read(Rollout, "r1")
+        if one.rollout_group == "probe"
+    }
+    assert {row["rollout"] for row in rows} == stored.keys()
+    for row in rows:
+        turns = json.loads(row["turns"])
+        said = [
+            message for message in json.loads(row["messages"]) if message["role"] == "assistant"
+        ]
+        assert [len(turn["calls"]) for turn in turns] == [
+            len(message.get("tool_calls", ())) for message in said
+        ]
+        assert turns[-1]["state_hash"] == stored[row["rollout"]].final_state_hash
+        assert row["reward"] == stored[row["rollout"]].reward
+    scenarios = {one.id: one for one in Lake(finished["ENVMILL_LAKE"]).read(Scenario, "r1")}
+    passed = [row for row in rows if row["reward"] == 1.0]
+    assert passed
+    for row in passed:
+        met = [goal for turn in json.loads(row["turns"]) for goal in turn["goals_met"]]
+        assert sorted(met) == list(range(len(scenarios[row["scenario"]].verifier.goals)))
 
 
 def test_attempts_judged_by_two_versions_are_refused_until_they_are_judged_again(
@@ -295,6 +432,26 @@ def read_lines(folder: Path) -> list[Any]:
         ),
         pytest.param(["r1", "--for", "tinker"], "no consumer 'tinker'. Known: ", id="consumer"),
         pytest.param(["r1", "--split", "dev"], "no split 'dev'. Known: train", id="split"),
+        pytest.param(
+            ["r1", "--partial", "--exporter", "sft"],
+            "--partial is about rewards: of dataset, rl",
+            id="partial",
+        ),
+        pytest.param(
+            ["r1", "--attempts", "--exporter", "sft"],
+            "--attempts is about exporter rl",
+            id="attempts",
+        ),
+        pytest.param(
+            ["r1", "--attempts", "--turn-reward", "0.1"],
+            "Give --attempts and --partial, too",
+            id="turn reward",
+        ),
+        pytest.param(
+            ["r1", "--attempts", "--partial", "--turn-reward", "2"],
+            "lies between 0 and 1, and 2 does not",
+            id="large turn reward",
+        ),
         pytest.param(
             ["r1", "--chat-template", "x"], "Name a folder with --tokenizer", id="template alone"
         ),

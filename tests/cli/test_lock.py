@@ -166,6 +166,57 @@ def test_a_lock_is_the_same_twice_and_is_never_overwritten(
     assert (same.exit_code, same.stdout) == (0, "The locks say the same.\n")
 
 
+def test_rows_of_attempts_with_token_ids_are_locked_with_their_tokenizer(
+    locked: tuple[dict[str, str], Path], tmp_path: Path
+) -> None:
+    pytest.importorskip("tokenizers", reason="the extra `tokens` is not installed: make setup")
+    from tests.interop.tokens.families import FAMILIES, write_folder
+
+    surroundings, _ = locked
+    folder = write_folder(FAMILIES["chatml"], tmp_path / "chatml")
+    asked = [
+        "r1",
+        "--exporter",
+        "rl",
+        "--attempts",
+        "--tokenizer",
+        str(folder),
+        "--template-args",
+        '{"x": 1}',
+    ]
+    assert ask(surroundings, "export", *asked, "--out", str(tmp_path / "exported")).exit_code == 0
+    done = ask(surroundings, "lock", *asked, "--out", str(tmp_path / "rl.lock"))
+    assert done.exit_code == 0, done.exception
+    told = read_lock(tmp_path / "rl.lock")
+    assert told.transcripts.keys() == told.attempts.keys()
+    assert told.tokenizer
+    assert told.tokenizer.template_args == {"x": 1}
+
+    def rebuild(*words: str) -> Result:
+        return ask(
+            surroundings,
+            "rebuild",
+            str(tmp_path / "rl.lock"),
+            *words,
+            "--out",
+            str(tmp_path / f"rebuilt{len(words)}"),
+        )
+
+    assert "name their tokenizer with --tokenizer" in rebuild().stderr
+    other = write_folder(FAMILIES["thinking"], tmp_path / "other")
+    refused = rebuild("--tokenizer", str(other))
+    assert refused.exit_code == 1
+    assert "tokenizer.json of the tokenizer is another one than in the lock" in refused.stderr
+    assert not (tmp_path / "rebuilt2").exists()
+    moved = Path(shutil.copytree(folder, tmp_path / "under another name"))
+    done = rebuild("--tokenizer", str(moved))
+    assert done.exit_code == 0, done.stderr
+    assert hash_files(tmp_path / "rebuilt2") == hash_files(tmp_path / "exported")
+    ask(surroundings, "lock", *asked[:5], str(other), "--out", str(tmp_path / "other.lock"))
+    compared = ask(surroundings, "diff", str(tmp_path / "rl.lock"), str(tmp_path / "other.lock"))
+    assert "tokenizer.json of the tokenizer is another one" in compared.stdout
+
+
 def rewrite(lake: Path, table: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """One row of run r1 changed in its file, past all checks."""
     path = min(lake.glob(f"{table}/run=r1/*.parquet"))

@@ -10,7 +10,7 @@ from envmill.errors import BudgetReached, SettingsError
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
-from envmill.pipeline.inputs import enter_seeds
+from envmill.pipeline.entering import enter_seeds
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
 from flows.rounds import check_rounds, fill_in, make_round, next_round

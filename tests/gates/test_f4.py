@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from envmill.gates.f4 import find_repeats
+from envmill.gates.f4 import NEAR, RUN, SAME, describe_way, find_repeats, name_targets
+from envmill.language.similarity import list_runs, share, split_words
+from schemas.base import canonical_json
 from schemas.environment import Call, Environment
 from schemas.scenario import Check, Fact, Scenario, Verifier
 from tests.gates.specimens.filtering import BARN, LONG, REPEATS, SHED, ask
@@ -149,3 +151,73 @@ def test_what_keeps_no_records_is_not_compared_by_them() -> None:
         for number in range(3)
     ]
     assert {one.outcome for one in find_repeats(some, planned=True).values()} == {"kept"}
+
+
+def compare_all(scenarios: list[Scenario], planned: bool) -> dict[str, tuple[str, str, str]]:
+    """The decision as it reads: every scenario beside every one that was kept, all in memory, no index."""
+    kept: list[Scenario] = []
+    found: dict[str, tuple[str, str, str]] = {}
+    for one in sorted(scenarios, key=lambda scenario: scenario.id):
+        found[one.id] = find_plain(one, kept, planned)
+        kept += [one] if found[one.id][0] == "kept" else []
+    return found
+
+
+def find_plain(one: Scenario, kept: list[Scenario], planned: bool) -> tuple[str, str, str]:
+    words, near = split_words(one.request), list[tuple[float, str]]()
+    near_by = [other for other in kept if other.environment == one.environment]
+    for other in near_by:
+        if other.polarity == one.polarity and split_words(other.request) == words:
+            return "dropped", "repeat", other.id
+    for other in kept:
+        alike = share(list_runs(words, RUN), list_runs(split_words(other.request), RUN))
+        near += (
+            [(-alike, other.id)]
+            if alike >= NEAR and describe_way(other) == describe_way(one)
+            else []
+        )
+    if near:
+        return "dropped", "near_repeat", min(near)[1]
+    targets = name_targets(one)
+    for other in reversed(near_by) if planned and targets else ():
+        if other.polarity == one.polarity and name_targets(other) == targets:
+            return "dropped", "same_errand", other.id
+    for other in near_by if planned else ():
+        records = [
+            {
+                canonical_json([table, row])
+                for table, rows in which.initial_state.items()
+                for row in rows.values()
+            }
+            for which in (one, other)
+        ]
+        if records[0] and share(frozenset(records[0]), frozenset(records[1])) >= SAME:
+            return "dropped", "same_state", other.id
+    return "kept", "", ""
+
+
+@pytest.mark.parametrize("planned", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_decides_on_disk_what_a_comparison_of_all_decides(seed: int, planned: bool) -> None:
+    dice, words, homes = random.Random(seed), LONG.split(), [BARN, SHED]
+    requests = [" ".join(dice.sample(words, len(words))) for _ in range(40)]
+    states = [
+        {"tools": {f"T{number}": {"name": f"tool {number}", "row": row} for row in range(6)}}
+        for number in range(60)
+    ]
+    some = [
+        ask(
+            f"{dice.choice(requests)}{dice.choice(['', '', ' Thanks.', ' Please do.'])}",
+            dice.choice(homes),
+            initial_state=dice.choice(states),
+            seed=number,
+        )
+        for number in range(120)
+    ]
+    found = find_repeats(some, planned=planned)
+    told = {
+        name: (one.outcome, one.reason, (one.evidence or {}).get("twin", ""))
+        for name, one in found.items()
+    }
+    assert told == compare_all(some, planned)
+    assert len({reason for _, reason, _ in told.values()}) >= 3

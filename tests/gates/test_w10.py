@@ -1,8 +1,13 @@
 """W10: the same structure again, and structures that differ."""
 
-import pytest
+import random
 
-from envmill.gates.w10 import find_duplicates, read_seen
+import pytest
+from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
+
+from envmill.gates.mutating.sketch import PERMUTATIONS, Sketch, make_sketch
+from envmill.gates.w10 import NEAR, find_duplicates, read_seen
+from schemas.environment import Environment
 from schemas.ledger import Evidence
 from tests.gates.specimens import make_studio
 from tests.gates.specimens.studio import PROGRAM as STUDIO
@@ -62,8 +67,7 @@ COPIES = {
 OTHERS = {
     "a rule more": STUDIO.replace(
         "        price = seats",
-        "        if seats > 3:\n            raise Rejection('many', 'Too many.')\n        price "
-        "= seats",
+        "        if seats > 3:\n            raise Rejection('many', 'Too many.')\n        price = seats",
     ),
     "a rule less": STUDIO.replace("if seats > course", "if False and seats > course"),
     "a limit compared otherwise": STUDIO.replace(
@@ -102,3 +106,67 @@ def test_what_an_earlier_run_made_comes_first() -> None:
     assert (finding.outcome, finding.evidence["twin"]) == ("dropped", make_studio().id)
     (again,) = find_duplicates([make_studio()], seen).values()
     assert again.outcome == "kept"
+
+
+def draw_programs(dice: random.Random, count: int) -> list[Environment]:
+    """Copies and others, some with an idle method of random statements."""
+
+    def draw_idle(place: int) -> str:
+        lines = [
+            f"        x = [y {dice.choice('+-*')} {n} for y in z if y {dice.choice('<>')} len(q){'[0]' * dice.randrange(4)}]"
+            for n in range(9)
+        ]
+        return (
+            f"\n    def _idle_{place}(self, z: list, q: str) -> None:\n" + "\n".join(lines) + "\n"
+        )
+
+    sources = [STUDIO, *COPIES.values(), *OTHERS.values()]
+    made = [
+        dice.choice(sources) + "".join(draw_idle(place) for place in range(dice.choice([0, 0, 1])))
+        for _ in range(count)
+    ]
+    return [make_studio(program, tools=make_studio().tools) for program in made]
+
+
+def compare_all(
+    environments: list[Environment], seen: dict[str, Sketch]
+) -> dict[str, tuple[str, str, str]]:
+    """The decision as it reads: every program beside those that were kept and that an index in memory finds worth comparing."""
+    kept, found, index = (
+        dict(sorted(seen.items())),
+        dict[str, tuple[str, str, str]](),
+        MinHashLSH(threshold=0.6, num_perm=PERMUTATIONS),
+    )
+    for name, sketch in kept.items():
+        index.insert(name, sketch.hash_shingles())
+    for one in sorted(environments, key=lambda environment: environment.id):
+        own = make_sketch(one)
+        same = [name for name, other in kept.items() if other.structure == own.structure]
+        worth = {str(name) for name in index.query(own.hash_shingles())} - {one.id}  # pyright: ignore[reportUnknownMemberType]
+        near = [
+            (-own.contain(kept[name]), name) for name in worth if kept[name].guards == own.guards
+        ]
+        if same and same[0] != one.id:
+            found[one.id] = "dropped", "duplicate", same[0]
+        elif near and -min(near)[0] >= NEAR:
+            found[one.id] = "dropped", "near_duplicate", min(near)[1]
+        else:
+            found[one.id] = "kept", "", ""
+            if one.id not in kept:
+                kept[one.id] = own
+                index.insert(one.id, own.hash_shingles())
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_decides_on_disk_what_a_comparison_of_all_decides(seed: int) -> None:
+    dice = random.Random(seed)
+    environments, before = draw_programs(dice, 40), draw_programs(dice, 6)
+    seen = {one.id: make_sketch(one) for one in before}
+    found = find_duplicates(environments, dice.sample([*seen.items()], len(seen)))
+    told = {
+        name: (one.outcome, one.reason, "" if one.outcome == "kept" else one.evidence["twin"])
+        for name, one in found.items()
+    }
+    assert told == compare_all(environments, seen)
+    assert len({reason for _, reason, _ in told.values()}) >= 2

@@ -14,6 +14,7 @@ from envmill.lake.compaction import compact
 from envmill.lake.events import note
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.merges import record_name
+from envmill.lake.stores.base import StoredFile
 from schemas.ledger import Attrition, Evidence
 from schemas.seed import Seed
 from tests.soak import count
@@ -247,16 +248,16 @@ def test_a_replaced_file_that_went_early_is_looked_for_again(
     """Between listing and reading, somebody compacts without grace."""
     for number in range(3):
         fill(lake, number)
-    real, times = lake._names, [1]
+    real, times = lake._entries, [1]
 
-    def list_then_compact(*arguments: object) -> list[str]:
-        names = real(*arguments)  # pyright: ignore[reportArgumentType]
+    def list_then_compact(*arguments: object) -> list[StoredFile]:
+        entries = real(*arguments)  # pyright: ignore[reportArgumentType]
         if times and times.pop():
             compact(Lake(lake.url), "r1", now=time.time() + 9999)
-            assert not any(Path(lake.store.locate(name)).exists() for name in names)
-        return names
+            assert not any(Path(lake.store.locate(entry.name)).exists() for entry in entries)
+        return entries
 
-    monkeypatch.setattr(lake, "_names", list_then_compact)
+    monkeypatch.setattr(lake, "_entries", list_then_compact)
     assert len(lake.read(Seed, "r1")) == 3
 
 

@@ -106,10 +106,10 @@ def test_a_file_that_counts_and_is_gone_is_named(
     lake: Lake, make_exit: Make, make_stamp: MakeStamp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.publish([], [make_exit("a", "kept", 1)], make_stamp())
-    (file,) = lake._names("attrition", "r1", None)
-    monkeypatch.setattr(lake, "_names", lambda *_: [file])
-    lake.store.delete(file)
-    with pytest.raises(LakeError, match=rf"{lake.store.locate(file)} counts and is gone"):
+    (file,) = lake._entries("attrition", "r1", None)
+    monkeypatch.setattr(lake, "_entries", lambda *_: [file])
+    lake.store.delete(file.name)
+    with pytest.raises(LakeError, match=rf"{lake.store.locate(file.name)} counts and is gone"):
         lake.outcomes("r1", MARK)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from envmill.errors import StepFailed
 from envmill.lake.arrow import Stamp
-from envmill.pipeline.inputs import enter_blueprints
+from envmill.pipeline.entering import enter_blueprints
 from envmill.pipeline.line import STEP, STEPS, PipelineStep
 from envmill.pipeline.quarantine import set_aside
 from envmill.pipeline.runner import Runner

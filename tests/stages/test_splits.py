@@ -1,11 +1,14 @@
 """Splits: whole domains, the same in every run, and no cluster of like environments in two of
 them."""
 
+import random
 from collections import Counter
 
 import pytest
 
 from envmill.gates.w10 import find_duplicates
+from envmill.language.similarity import share
+from envmill.stages import splits as splitting
 from envmill.stages.splits import Holdout, assign_splits, find_clusters, split_domain
 from schemas.environment import Environment, Tool
 from schemas.run import RunConfig
@@ -104,3 +107,45 @@ def test_shares_are_read_from_text_and_only_of_what_is_held_out() -> None:
     assert RunConfig.model_validate({"holdout": "test=5"}).holdout == {"test": 5}
     with pytest.raises(ValueError, match="what is not held out is trained on"):
         RunConfig.model_validate({"holdout": {"train": 50}})
+
+
+def cluster_plainly(environments: list[Environment]) -> list[list[str]]:
+    """Domains that belong together, every environment beside every other, all in memory, no index."""
+    tells = (splitting._list_interface, splitting._list_program)
+    clusters = [{domain} for domain in sorted({one.brief.theme for one in environments})]
+    for number, one in enumerate(environments):
+        for other in environments[:number]:
+            if any(share(tell(one), tell(other)) >= splitting._ALIKE for tell in tells):
+                met = [
+                    cluster
+                    for cluster in clusters
+                    if cluster & {one.brief.theme, other.brief.theme}
+                ]
+                clusters = [cluster for cluster in clusters if cluster not in met] + [
+                    set[str]().union(*met)
+                ]
+    return sorted(sorted(cluster) for cluster in clusters)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clusters_on_disk_are_those_of_a_comparison_of_all(seed: int) -> None:
+    """Domains that share some tools, all, or none."""
+    dice, studio = random.Random(seed), make_studio()
+    tool, *_ = studio.tools
+    some: list[Environment] = []
+    for number in range(40):
+        group = dice.choice("abcdefgh")
+        names = [f"{group if dice.random() < 0.8 else number}_{place}" for place in range(8)]
+        tools = [tool.model_copy(update={"name": name, "parameters": {}}) for name in names]
+        program = f"class C:\n    def go(self):\n        if self.x{'[0]' * number}:\n            return {number}\n"
+        some.append(
+            make_in(
+                f"domain_{dice.randrange(25)}",
+                make_studio(program, tools=studio.tools),
+                tools=tools,
+            )
+        )
+    clusters = find_clusters(some)
+    assert clusters == cluster_plainly(some)
+    assert 1 < len(clusters) < len({one.brief.theme for one in some})
+    assert find_clusters(dice.sample(some, len(some))) == clusters

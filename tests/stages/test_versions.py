@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from envmill.errors import SettingsError
+from envmill.pipeline.entering import score_attempt
 from envmill.pipeline.exporting import pack
-from envmill.pipeline.inputs import score_attempt
 from envmill.settings import Settings
 from envmill.stages.context import ExportInput, Subject
 from envmill.stages.export import count_versions, export_bundles

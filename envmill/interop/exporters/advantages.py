@@ -71,6 +71,7 @@ class RewardGroup:
                 "termination": one.termination,
                 "mask": one.mask,
                 "reward": one.reward,
+                "turn_reward": _round(one.turn_reward),
                 "advantage": self._find_advantage(one),
             }
             for one in sorted((*self.attempts, *self.left_out), key=lambda one: one.id)

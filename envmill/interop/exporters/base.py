@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import orjson
 
+from envmill.agents.turn_log import LoggedTurn
 from envmill.interop.bundles.envrun.layout import RECORDINGS
 from envmill.interop.exporters.licence_terms import TermsFile
 from envmill.interop.exporters.sources import RowSource, Sources, count_sources
@@ -78,6 +79,34 @@ class ScoredAttempt:
     """Why it ended."""
     mask: str = ""
     """Why it counts nowhere; empty where it counts."""
+    outcome: str = ""
+    """pass, fail or error, as the verifier said."""
+    turn_reward: float = 0.0
+    """What of the reward was paid for single turns; 0 unless that was asked for."""
+
+
+@dataclass(frozen=True)
+class AttemptTranscript:
+    """What was said and done in a stored attempt: for rows of attempts, which are written only when
+    asked for."""
+
+    id: str
+    """Rollout."""
+    scenario: str
+    environment: str
+    policy: str
+    form: str
+    split: Split
+    licence: str
+    messages: Sequence[Json]
+    loss: Sequence[bool]
+    """Per message: whether the policy said it, and could have been read."""
+    sampled: Sequence[Json] = ()
+    """Per message: its tokens as they were sampled; empty without any."""
+    turns: Sequence[LoggedTurn] | None = None
+    """What each turn came to; None where that is not known."""
+    turns_unknown: str = ""
+    """Why."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +136,11 @@ class ExportSet:
     pairs: tuple[Pair, ...] = ()
     attempts: tuple[ScoredAttempt, ...] = ()
     """Probe attempts, for advantages."""
+    transcripts: tuple[AttemptTranscript, ...] = ()
+    """What was said and done in these attempts; empty where rows of attempts were not asked for."""
+    sampled: Mapping[str, Sequence[Json]] = field(default_factory=dict[str, Sequence[Json]])
+    """Rollout of a pair → per message, its tokens as they were sampled; those without any are
+    missing."""
     judged_by: Mapping[str, str] = field(default_factory=dict[str, str])
     """Rollout that a trajectory or a pair was made of → hash of the code that judged it."""
     counts: tuple[StepCount, ...] = ()
@@ -119,6 +153,9 @@ class ExportSet:
     decided by no judge."""
     partial: frozenset[str] = frozenset()
     """Scenarios whose verifier may pay for parts of the job."""
+    turn_weight: float = 0.0
+    """What a turn is paid that meets all goals, where verifiers may pay for parts; 0 unless that
+    was asked for."""
     contamination: ContaminationReport | None = None
     """What it was compared with; None where nothing was protected."""
     band: Band | None = None
@@ -157,6 +194,14 @@ class ExportSet:
             return {"counted": [one for one, _ in found], "terms": None}
         counted = [one | {"terms": self.terms.name(source)} for one, source in found]
         return {"counted": counted, "terms": self.terms.mark, "held_back": dict(self.held_back)}
+
+    def describe_rewards(self) -> Json:
+        """The entry of a manifest about rewards of attempts."""
+        return {
+            "partial": sorted(self.partial & self.splits.keys()),
+            "others": "binary",
+            "turn_reward": self.turn_weight,
+        }
 
     def describe_tokens(self) -> dict[str, Json]:
         """The entry of a manifest about token ids; none without a tokenizer."""

@@ -11,6 +11,7 @@ from envmill.agents.transcript import list_tools
 from envmill.agents.users.doing import needs_user
 from envmill.agents.users.manners import list_manners
 from envmill.interop.exporters.advantages import RewardGroup, group_attempts, measure_environments
+from envmill.interop.exporters.attempts import describe_attempts, group_rows, write_rows
 from envmill.interop.exporters.base import (
     SPLITS,
     TRANSFER,
@@ -133,7 +134,8 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         "attempts",
         "json",
         "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, "
-        "advantage. `mask` says why one counts nowhere "
+        "turn_reward, advantage. "
+        "`mask` says why one counts nowhere "
         "(`user_fault`, `outage`, `environment_error`, `unjudged`, `rejudged`); its reward and "
         "advantage are null.",
         lambda one: one.group.describe(),
@@ -192,6 +194,8 @@ def export_rl(cargo: ExportSet) -> list[OutputFolder]:
     for split, found in rows.items():
         files[f"{split}.jsonl"] = render_lines([describe_row(columns, row) for row in found])
         files[f"{split}.parquet"] = write_parquet(columns, found)
+    for split, found in group_rows(cargo).items():
+        files[f"attempts/{split}.parquet"] = write_rows(cargo, found)
     files["manifest.json"] = render_json(_describe_manifest(cargo))
     environments = tuple(sorted({one.environment for one in cargo.scenarios}))
     scenarios = tuple(sorted(one.id for one in cargo.scenarios))
@@ -253,6 +257,8 @@ def _describe_manifest(cargo: ExportSet) -> Json:
         "contamination": cargo.describe_contamination(),
         "sources": cargo.describe_sources([one.id for one in cargo.scenarios]),
         "groups": _count_groups(cargo),
+        "rewards": cargo.describe_rewards(),
+        **describe_attempts(cargo),
         **cargo.describe_tokens(),
         "transfer": TRANSFER,
         "canary": make_canary([one.id for one in cargo.scenarios]),

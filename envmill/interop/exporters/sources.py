@@ -66,7 +66,7 @@ def trace_sources(
     for scenario in scenarios:
         found[scenario.id] = {*found.get(scenario.environment, common), *_wrote(scenario.origin)}
     for one in (*trajectories, *pairs):
-        found[one.id] = {*found.get(one.scenario, common), *_acted(one, cast)}
+        found[one.id] = {*found.get(one.scenario, common), *_acted(one.policy, one.form, cast)}
     return {name: tuple(sorted(sources)) for name, sources in found.items()}
 
 
@@ -83,9 +83,16 @@ def _wrote(origin: Origin) -> set[RowSource]:
     return {RowSource("author", name_model(origin.provider, origin.model))}
 
 
-def _acted(one: Trajectory | Pair, cast: Cast) -> set[RowSource]:
-    teachers = {f"{SCRIPT}{one.policy}"} if is_scripted(one.policy) else {*cast.get("teacher", ())}
-    users = cast.get("user", ()) if one.form == "conversation" else ()
+def trace_attempt(
+    scenario: str, policy: str, form: str, sources: Sources, cast: Cast
+) -> tuple[RowSource, ...]:
+    """What an attempt at a scenario rests on, in a run of this cast."""
+    return tuple(sorted({*sources.get(scenario, ()), *_acted(policy, form, cast)}))
+
+
+def _acted(policy: str, form: str, cast: Cast) -> set[RowSource]:
+    teachers = {f"{SCRIPT}{policy}"} if is_scripted(policy) else {*cast.get("teacher", ())}
+    users = cast.get("user", ()) if form == "conversation" else ()
     return {
         *(RowSource("teacher", name) for name in teachers),
         *(RowSource("user", name) for name in users),

@@ -55,12 +55,17 @@ class TokenSheet:
         default_factory=dict[tuple[str, str], list[int]]
     )
     """Scenario and form → ids."""
+    attempts: Mapping[str, Sequence[TokenRow]] = field(
+        default_factory=dict[str, Sequence[TokenRow]]
+    )
+    """Rollout → its parts."""
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Reason → rows that have no token ids."""
 
     def describe(self) -> Json:
         """For a manifest."""
-        rows = [row for parts in self.trajectories.values() for row in parts]
+        talks = [*self.trajectories.values(), *self.attempts.values()]
+        rows = [row for parts in talks for row in parts]
         pairs = list(self.pairs.values())
         lengths = [len(one.prompt) + len(one.chosen) + len(one.rejected) for one in pairs]
         told: dict[str, Json] = {
@@ -75,7 +80,7 @@ class TokenSheet:
             told |= {
                 "said": sum(sum(row.said) for row in rows),
                 "trained_on": sum(sum(row.loss) for row in rows),
-                "in_parts": sum(len(parts) > 1 for parts in self.trajectories.values()),
+                "in_parts": sum(len(parts) > 1 for parts in talks),
                 "quoted": sum(row.quoted for row in rows),
                 "turns_as_sampled": sum(row.sampled for row in rows),
                 "thinking_left_out": sum(row.thinking_left_out for row in rows),

@@ -4,7 +4,9 @@ counted under its reason."""
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
+from envmill.agents.transcript import list_tools
 from envmill.interop.exporters import preferences, rl, sft
 from envmill.interop.exporters.base import ExportSet
 from envmill.interop.exporters.messages import describe_tools
@@ -16,6 +18,7 @@ from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
 
+_NOTHING: Mapping[str, Sequence[Json]] = MappingProxyType({})
 EXPORTERS = (sft.NAME, rl.NAME, preferences.NAME)
 """Exporters whose rows have token ids."""
 
@@ -33,7 +36,7 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
             left_out[refusal.reason].append(trajectory.id)
     for pair in cargo.pairs if exporter == preferences.NAME else ():
         try:
-            pairs[pair.id] = encode_pair(chat, pair)
+            pairs[pair.id] = encode_pair(chat, pair, cargo.sampled)
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(pair.id)
     for row in (
@@ -47,8 +50,16 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
             ).encode_prompt()
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(f"{row.scenario.id} {row.form}")
+    homes = {one.id: one for one in cargo.environments}
+    attempts: dict[str, Sequence[TokenRow]] = {}
+    for one in cargo.transcripts if exporter == rl.NAME else ():
+        try:
+            talk = one.messages, list_tools(homes[one.environment])
+            attempts[one.id] = _encode_talk(chat, *talk, one.loss, one.sampled)
+        except TokenRefusal as refusal:
+            left_out[refusal.reason].append(one.id)
     told = {reason: sorted(ids) for reason, ids in left_out.items()}
-    sheet = TokenSheet(chat.describe(), trajectories, pairs, prompts, told)
+    sheet = TokenSheet(chat.describe(), trajectories, pairs, prompts, attempts, told)
     kept = {
         "trajectories": tuple(one for one in cargo.trajectories if one.id in trajectories)
         if exporter == sft.NAME
@@ -56,6 +67,7 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
         "pairs": tuple(one for one in cargo.pairs if one.id in pairs)
         if exporter == preferences.NAME
         else cargo.pairs,
+        "transcripts": tuple(one for one in cargo.transcripts if one.id in attempts),
     }
     return replace(cargo, tokens=sheet, **kept)
 
@@ -63,12 +75,24 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
 def encode_trajectory(chat: ChatTokenizer, trajectory: Trajectory) -> list[TokenRow]:
     """The whole, and beginnings where the template spells earlier turns otherwise; parts that teach
     nothing are left out."""
-    encoder = ChatEncoder.of(chat, trajectory.messages, describe_tools(trajectory.tools))
-    learnt = {place for place, learns in enumerate(trajectory.loss) if learns}
+    return _encode_talk(
+        chat, trajectory.messages, trajectory.tools, trajectory.loss, trajectory.sampled
+    )
+
+
+def _encode_talk(
+    chat: ChatTokenizer,
+    messages: Sequence[Json],
+    tools: Sequence[Json],
+    loss: Sequence[bool],
+    given: Sequence[Json],
+) -> list[TokenRow]:
+    encoder = ChatEncoder.of(chat, messages, describe_tools(tools))
+    learnt = {place for place, learns in enumerate(loss) if learns}
     parts = [part for part in encoder.encode_parts() if learnt & {one.place for one in part.turns}]
     if not parts:
         raise TokenRefusal("nothing_learnt", "no turn is trained on")
-    sampled = {place: tokens for place, tokens in enumerate(trajectory.sampled) if tokens}
+    sampled = {place: tokens for place, tokens in enumerate(given) if tokens}
     return [_make_row(number, part, learnt, sampled) for number, part in enumerate(parts)]
 
 
@@ -113,17 +137,28 @@ def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float |
     return sampled["logprobs"] or [None] * len(given)
 
 
-def encode_pair(chat: ChatTokenizer, pair: Pair) -> TokenPair:
-    """Prompt, and how both attempts go on. Both have to begin with the ids of the prompt."""
-    chosen, chosen_ids, chosen_mask = _encode_end(chat, pair, pair.better, pair.better_loss)
-    rejected, rejected_ids, rejected_mask = _encode_end(chat, pair, pair.worse, pair.worse_loss)
+def encode_pair(
+    chat: ChatTokenizer, pair: Pair, sampled: Mapping[str, Sequence[Json]] = _NOTHING
+) -> TokenPair:
+    """Prompt, and how both attempts go on. Both have to begin with the ids of the prompt, and go on
+    with those that were sampled."""
+    chosen, chosen_ids, chosen_mask = _encode_end(
+        chat, pair, pair.better, pair.better_loss, sampled.get(pair.chosen, ())
+    )
+    rejected, rejected_ids, rejected_mask = _encode_end(
+        chat, pair, pair.worse, pair.worse_loss, sampled.get(pair.rejected, ())
+    )
     if chosen != rejected:
         raise TokenRefusal("prefix_broken", "the prompt has other ids in the other attempt")
     return TokenPair(chosen, chosen_ids, chosen_mask, rejected_ids, rejected_mask)
 
 
 def _encode_end(
-    chat: ChatTokenizer, pair: Pair, end: Sequence[Json], loss: Sequence[bool]
+    chat: ChatTokenizer,
+    pair: Pair,
+    end: Sequence[Json],
+    loss: Sequence[bool],
+    sampled: Sequence[Json],
 ) -> tuple[list[int], list[int], list[bool]]:
     """Ids of the prompt, ids that follow, and which of these the policy is compared by."""
     size = len(pair.shared)
@@ -138,4 +173,7 @@ def _encode_end(
         raise TokenRefusal(
             "prefix_broken", f"message {min(missing)} is spelled otherwise once more has been said"
         )
+    for turn in whole.turns:
+        if turn.place < len(sampled) and sampled[turn.place]:
+            _align(whole, turn, sampled[turn.place])
     return prompt, whole.ids[len(prompt) :], whole.mask_turns(learnt)[len(prompt) :]

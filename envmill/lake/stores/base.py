@@ -1,7 +1,7 @@
 """The store: names and bytes, and the one primitive the lake stands on, put-if-absent."""
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -64,6 +64,20 @@ class Store(Protocol):
     def locate(self, name: str) -> str:
         """Path or URL that DuckDB and pyarrow can open."""
         ...
+
+
+def split(
+    entries: Iterable[StoredFile], size: int, count: int | None = None
+) -> Iterator[list[StoredFile]]:
+    """Lots of files that are read, and held in memory, together: each of a size that one more file would not have exceeded before."""
+    lot: list[StoredFile] = []
+    for entry in entries:
+        lot.append(entry)
+        if len(lot) == count or sum(one.size for one in lot) >= size:
+            yield lot
+            lot = []
+    if lot:
+        yield lot
 
 
 def ask_each(store: Store, ask: Callable[[T], U], items: Iterable[T]) -> list[U]:

@@ -128,6 +128,20 @@ def test_a_pair_has_one_prompt_and_two_ends_with_masks(chat: ChatTokenizer) -> N
     assert chat.decode(chosen).endswith("</tool_call><|im_end|>Done.<|im_end|>")
 
 
+@pytest.mark.parametrize(("words", "kept"), [("Done.", True), ("Do ne.", False)])
+def test_a_pair_of_which_other_tokens_were_sampled_is_left_out(
+    chat: ChatTokenizer, words: str, kept: bool
+) -> None:
+    cargo = make_cargo()
+    sampled = [None, {"ids": chat.encode(f"{words}<|im_end|>").ids, "logprobs": None}]
+    encoded = encode_cargo(
+        replace(cargo, sampled={cargo.pairs[0].rejected: sampled}), chat, "preferences"
+    )
+    assert (len(encoded.pairs) == 1) is kept
+    assert encoded.tokens is not None
+    assert encoded.tokens.left_out == ({} if kept else {"tokens_differ": [cargo.pairs[0].id]})
+
+
 def test_a_pair_whose_turn_is_spelled_otherwise_later_is_left_out(tmp_path: Path) -> None:
     chat = read_tokenizer(write_folder(FAMILIES["thinking"], tmp_path / "thinking"))
     cargo = make_cargo()

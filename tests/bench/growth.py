@@ -1,0 +1,153 @@
+"""How a run grows: peak memory and seconds of each step of one run; `python -m tests.bench.growth SCENARIOS FOLDER` prints them as JSON.
+
+embedded author ─► every step, its promises, the night, the report, the compaction ─► per part: seconds and the peak of resident memory
+                    └─ attempts are written and not played, the search attacker is cut: a jail's time says nothing about memory
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from envmill.agents import attempts
+from envmill.agents.setup import RolloutSetup
+from envmill.lake.compaction import compact
+from envmill.lake.events import note
+from envmill.lake.lake import Lake
+from envmill.pipeline.line import STEPS
+from envmill.pipeline.runner import Runner
+from envmill.report.folder import write_report
+from envmill.settings import Settings
+from flows.opening import open_walk
+from schemas.base import Json
+from schemas.rollout import Rollout
+from schemas.run import RunConfig
+from tasks.night import _judge as judge
+from tasks.quality import hold_to_promises
+
+RUN = "growth"
+PER_ENVIRONMENT = 8
+"""Scenarios of an environment: an environment is as dear as eight of them."""
+Measured = dict[str, dict[str, float]]
+"""Part of the run → seconds, and the peak of resident memory in MB."""
+
+
+def measure(scenarios: int, folder: Path) -> dict[str, Any]:
+    """One run in this process. What it took, and what is in the lake afterwards."""
+    names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
+    settings = Settings.read(
+        {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
+    )
+    cut: dict[str, Any] = {"search": 0, "rehearse": False, "coverage": False, "mistakes": 0.0}
+    environments = -(-scenarios // PER_ENVIRONMENT)
+    config = RunConfig(
+        environments=environments, scenarios=PER_ENVIRONMENT, seed=1, attempts=8, **cut
+    )
+    parts: Measured = {}
+    with mock.patch.object(attempts, "play_on", write_attempt):
+        asyncio.run(_walk(config, settings, parts))
+    lake = Lake(settings.lake)
+    with _measured(parts, "report"):
+        asyncio.run(write_report(lake, RUN, folder / "report"))
+    with _measured(parts, "compaction"):
+        compact(lake, RUN)
+    counts = {
+        table: sum(1 for _ in lake.snapshot(RUN, [table]).files[table])
+        for table in ("attrition", "rollouts")
+    }
+    return {"scenarios": scenarios, "parts": parts, "files": counts}
+
+
+async def _walk(config: RunConfig, settings: Settings, parts: Measured) -> None:
+    async with open_walk(RUN, config, settings) as walk:
+        for step in STEPS:
+            if step.stage == "export":
+                with _measured(parts, "night"):
+                    await asyncio.to_thread(judge, walk)
+            with _measured(parts, step.name):
+                await _work(walk, step.name)
+        with _measured(parts, "quality of the run"):
+            await hold_to_promises(walk, [step.name for step in STEPS], None)
+    note(walk.lake, RUN, "finished", [])
+
+
+async def _work(walk: Runner, name: str) -> None:
+    """As a flow does: the step, then its promises."""
+    step = next(one for one in STEPS if one.name == name)
+    await walk.walk((step,))
+    await hold_to_promises(walk, [name], {"attrition", "gate_evidence", *step.makes})
+
+
+@contextmanager
+def _measured(parts: Measured, name: str) -> Generator[None]:
+    """The kernel keeps the peak; writing 5 there sets it back to what is held now."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    began, spent = time.monotonic(), time.process_time()
+    yield
+    peak = next(
+        line
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        if line.startswith("VmHWM")
+    )
+    parts[name] = {
+        "seconds": round(time.monotonic() - began, 2),
+        "own": round(time.process_time() - spent, 2),
+        "peak": round(int(peak.split()[1]) / 1024, 1),
+    }
+    sys.stderr.write(f"{name} {parts[name]}\n")
+
+
+async def write_attempt(
+    ground: RolloutSetup, policy: Any, sandbox: Any, group: str, number: int, **asked: Any
+) -> Rollout:
+    """An attempt of the usual size that nobody played: the reference path, whole in two of three attempts and cut short in the third."""
+    scenario, passes = ground.scenario, number % 3 != 1
+    calls = scenario.oracle if passes else scenario.oracle[:-1]
+    messages: list[Json] = [{"role": "user", "content": scenario.request}]
+    for place, call in enumerate(calls):
+        told = {"id": f"call_{place}", "name": call.name, "arguments": call.arguments}
+        messages.append(
+            {"role": "assistant", "content": f"Attempt {number}.", "tool_calls": [told]}
+        )
+        reply: Json = {
+            "ok": True,
+            "parts": [{"type": "json", "value": {"seen": [scenario.id] * 10}}],
+        }
+        messages.append(
+            {
+                "role": "tool",
+                "tool_call_id": f"call_{place}",
+                "content": reply,
+                "state_hash": "0" * 20,
+            }
+        )
+    messages.append(
+        {"role": "assistant", "content": "Done." if passes else "I could not do all of it."}
+    )
+    return Rollout(
+        scenario=scenario.id,
+        environment=scenario.environment,
+        policy=policy.name,
+        rollout_group=group,
+        attempt=number,
+        seed=number,
+        outcome="pass" if passes else "fail",
+        reward=1.0 if passes else 0.0,
+        components={"goals": 1.0 if passes else 0.0},
+        reason="" if passes else "A goal was not reached.",
+        steps=len(calls),
+        termination="done",
+        final_state_hash="0" * 20,
+        transcript=messages,
+        changes=[],
+        form=asked.get("form", "single"),
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(measure(int(sys.argv[1]), Path(sys.argv[2]))) + "\n")
