@@ -45,7 +45,7 @@ def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) ->
     agreed = Allowance(fixed.budget, fixed.budget_tokens)
     changes = sorted(
         (row for row in lake.read(RunEvent, run) if row.event == "budget"),
-        key=lambda row: row.happened_at,
+        key=_order,
     )
     if changes:
         agreed = Allowance(changes[-1].detail["money"], changes[-1].detail["tokens"])
@@ -55,8 +55,18 @@ def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) ->
     )
     if not asked.run or wanted == agreed:
         return agreed
-    note(lake, run, "budget", {"money": wanted.money, "tokens": wanted.tokens})
+    note(
+        lake,
+        run,
+        "budget",
+        {"money": wanted.money, "tokens": wanted.tokens, "number": len(changes) + 1},
+    )
     return wanted
+
+
+def _order(change: RunEvent) -> tuple[int, str]:
+    """By number, where versions that wrote it did: clocks of two machines may differ."""
+    return change.detail.get("number", 0), change.happened_at
 
 
 def set_terms(

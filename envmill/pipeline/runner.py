@@ -34,6 +34,7 @@ from envmill.interop.exporters.base import StepCount
 from envmill.lake.arrow import Stamp
 from envmill.lake.attempts import PATIENCE
 from envmill.lake.coordination import Coordinator, HeldLease, hold
+from envmill.lake.identity import check_identity
 from envmill.lake.lake import Fingerprint, Lake, group_rows
 from envmill.lake.spool import Shelf
 from envmill.models.base import Spent
@@ -103,6 +104,7 @@ class Runner:
 
     async def plan(self, step: PipelineStep) -> list[int]:
         """Stripes of buckets that lack an outcome. The number of buckets is fixed when the step first starts."""
+        check_identity(self.lake.store, self.context.settings.home)
         self._require_finished(step)
         subjects = self._enter(step)
         buckets = self._buckets(step, len(subjects))

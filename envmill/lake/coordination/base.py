@@ -21,6 +21,8 @@ class Coordinator(Protocol):
 
     place: str
     """Where the documents lie, without a password."""
+    identity: str
+    """Whether two coordinators share documents: equal then. Empty for a folder, which is of one home."""
     own: str
     """Name of this process among those that share the documents."""
     local: bool

@@ -16,6 +16,7 @@ class FolderCoordinator:
     """Of one process. It keeps nothing open but the file that shows that it lives."""
 
     local = True
+    identity = ""
     poll = 0.1
 
     def __init__(self, folder: Path) -> None:

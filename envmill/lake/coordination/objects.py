@@ -48,6 +48,9 @@ class ObjectDocuments:
                 raise Unreachable(error.message) from error
             raise CoordinationError(error.message) from error
 
+    def identify(self) -> str:
+        return "objects"
+
     def close(self) -> None:
         """Nothing is held open."""
 

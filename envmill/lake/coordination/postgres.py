@@ -44,6 +44,9 @@ class PostgresDocuments:
     def change(self, name: str, edit: Callable[[Document], T]) -> T:
         return asyncio.run_coroutine_threadsafe(self._guard(name, edit), self._loop).result()
 
+    def identify(self) -> str:
+        return self.change("", lambda document: str(document["id"]))
+
     def close(self) -> None:
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -40,6 +40,10 @@ class Documents(Protocol):
 
     place: str
 
+    def identify(self) -> str:
+        """A name that is the same for all that share the documents."""
+        ...
+
     def change(self, name: str, edit: Callable[[Document], T]) -> T:
         """As a coordinator's; Unreachable when asking again may help."""
         ...
@@ -82,6 +86,7 @@ class RemoteCoordinator:
         self._given_up = False  # once patience was in vain, what follows asks once
         self._over = threading.Event()
         self._beat()
+        self.identity = documents.identify()
         self._heart = threading.Thread(target=self._keep_beating, name="envmill-heart", daemon=True)
         self._heart.start()
 
