@@ -76,6 +76,9 @@ class Settings:
     diagnose_denials: bool
     """Name the system calls that programs are denied. Slower: for finding out why a program fails
     in the jail."""
+    listen: str = "127.0.0.1"
+    """Address that the local Prefect server listens on. Anything but loopback is for containers: by
+    what name it may be asked there is one of `origins`."""
     origins: frozenset[str] = frozenset()
     """Further origins by which browsers reach the local Prefect server, like `https://mill.example`
     of a proxy that adds TLS."""
@@ -100,6 +103,14 @@ class Settings:
     """Root file systems that containers begin with."""
     docker: str = "unix:///var/run/docker.sock"
     """Docker's daemon, for containers."""
+    pool_image: str = "envmill"
+    """Image of the containers in which the profile `docker` runs flows."""
+    dask: str = ""
+    """Address of a Dask scheduler, like `tls://host:8786`; empty starts workers on this machine
+    when they are asked for."""
+    ray: str = ""
+    """Address of a Ray cluster, like `host:6379`; empty starts one on this machine when it is asked
+    for."""
     engine: str = ""
     """What makes containers, `box` or `docker`; empty for the first that holds here."""
     in_flight: int = 64
@@ -129,6 +140,7 @@ class Settings:
             author_url=environ.get("ENVMILL_AUTHOR_URL", ""),
             trust_generated_code=environ.get("ENVMILL_TRUST_GENERATED_CODE") == "1",
             diagnose_denials=environ.get("ENVMILL_DIAGNOSE_DENIALS") == "1",
+            listen=_read_listen(environ.get("ENVMILL_LISTEN", "")),
             origins=_read_origins(environ.get("ENVMILL_ORIGINS", "")),
             database=_read_database(environ.get("ENVMILL_DATABASE", "").strip()),
             endpoints=_read_endpoints(environ),
@@ -143,6 +155,9 @@ class Settings:
             ).absolute(),
             docker=environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock",
             engine=environ.get("ENVMILL_ENGINE", ""),
+            pool_image=environ.get("ENVMILL_POOL_IMAGE", "").strip() or "envmill",
+            dask=environ.get("ENVMILL_DASK", "").strip(),
+            ray=environ.get("ENVMILL_RAY", "").strip(),
             images=Path(environ.get("ENVMILL_IMAGES") or ROOT / "data/images").absolute(),
             in_flight=int(_read_number(environ, "ENVMILL_IN_FLIGHT") or 64),
             requests_per_minute=_read_number(environ, "ENVMILL_REQUESTS_PER_MINUTE"),
@@ -159,6 +174,14 @@ def _read_number(environ: Mapping[str, str], name: str) -> float | None:
     if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,6})?", text) or float(text) < 1:
         raise SettingsError(f"{name} is {text!r}: write a number of one or more, or unset it.")
     return float(text)
+
+
+def _read_listen(text: str) -> str:
+    if text and not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", text):
+        raise SettingsError(
+            f"ENVMILL_LISTEN is {text!r}: write an IPv4 address, like 0.0.0.0 in a container, or unset it."
+        )
+    return text or "127.0.0.1"
 
 
 def _read_origins(text: str) -> frozenset[str]:

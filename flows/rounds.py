@@ -16,12 +16,13 @@ from envmill.errors import BudgetReached, SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
 from flows.running import walk_run
+from flows.spread.names import RunnerName
 from flows.surroundings import read_settings
 from schemas.ledger import Attrition, ModelCall
 from schemas.run import RunConfig
 
 
-async def walk_rounds(config: RunConfig) -> None:
+async def walk_rounds(config: RunConfig, runner: RunnerName = "local") -> None:
     """One round unless there is a target. A resumed run has the target it began with."""
     lake, run = Lake(open_store(read_settings().lake)), config.run or str(flow_run.get_id())
     config = fill_in(lake, run, config)
@@ -30,7 +31,8 @@ async def walk_rounds(config: RunConfig) -> None:
     while number := next_round(lake, done, config):
         done.append(run if number == 1 else f"{run}-r{number}")
         await walk_run(
-            make_round(config, run, number, spent=[_read_calls(lake, one) for one in done[:-1]])
+            make_round(config, run, number, spent=[_read_calls(lake, one) for one in done[:-1]]),
+            runner=runner,
         )
     if config.target is not None:
         kept = count_kept(lake, done)

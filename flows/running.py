@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -22,12 +22,16 @@ from flows.local.lease import hold_lease
 from flows.opening import open_walk
 from flows.pending import put_off
 from flows.showing import RunArtifacts
+from flows.spread.names import RunnerName
 from flows.surroundings import read_settings
 from schemas.run import RunConfig
 from tasks.night import check_night, is_judged
 from tasks.quality import check_run, check_step
 from tasks.stages import TASKS
 from tasks.walking import WALK
+
+Work = Callable[[PipelineStep, int], Awaitable[State[Any]]]
+"""Does one bucket of a step; the end of its task."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PAUSES = (15.0, 30.0, 60.0, 120.0)
@@ -37,16 +41,18 @@ _LOGGED = 50
 """Most items of a step whose failure becomes a line of the log; its page has them all."""
 
 
-async def walk_run(config: RunConfig, steps: Sequence[PipelineStep] = ()) -> None:
-    """Walk the steps of a run one after the other, all unless some are named; the first that fails
-    ends it. What was made is judged once
+async def walk_run(
+    config: RunConfig, steps: Sequence[PipelineStep] = (), runner: RunnerName = "local"
+) -> None:
+    """Walk the steps of a run one after the other, all unless some are named; the first that fails ends it. What was made is judged once
     its calls are sealed."""
     async with _opened(config) as walk:
         board = RunArtifacts(walk)
         try:
             with _failure_noted(walk):
-                for step in (steps := steps or walk.line):
-                    await walk_step(board, step)
+                async with _crew(runner, walk) as work:
+                    for step in (steps := steps or walk.line):
+                        await walk_step(board, step, work)
         except Pending as pending:
             await put_off(pending)
     with _failure_noted(walk), _at_hand(walk):
@@ -55,10 +61,21 @@ async def walk_run(config: RunConfig, steps: Sequence[PipelineStep] = ()) -> Non
     note(walk.lake, walk.context.run, "finished", [step.name for step in steps])
 
 
-async def walk_step(board: RunArtifacts, step: PipelineStep) -> None:
-    """All buckets that lack something, at once; then fail with every item and reason, if any, or
-    with the promises that are broken."""
-    walk, task = board.walk, TASKS[step.stage]
+@asynccontextmanager
+async def _crew(runner: RunnerName, walk: Runner) -> AsyncGenerator[Work]:
+    """How a bucket is done: by a task of this process, or by a worker of a cluster."""
+    if runner == "local":
+        yield lambda step, bucket: start_task(TASKS[step.stage], step, bucket)
+        return
+    from flows.spread.crew import open_crew  # tasks of a cluster are a second to import
+
+    async with open_crew(runner, walk, walk.context.settings) as crew:
+        yield crew.work
+
+
+async def walk_step(board: RunArtifacts, step: PipelineStep, work: Work) -> None:
+    """All buckets that lack something, at once; then fail with every item and reason, if any, or with the promises that are broken."""
+    walk = board.walk
     buckets = await walk.plan(step)
     get_run_logger().info("%s: %d buckets to do", step.name, len(buckets))
     if step.stage == "export" and (
@@ -67,12 +84,12 @@ async def walk_step(board: RunArtifacts, step: PipelineStep) -> None:
         await check_night()
     advance = board.begin(step, len(buckets))
 
-    async def work(bucket: int) -> State[Any]:
-        state = await start_task(task, step, bucket)
+    async def do(bucket: int) -> State[Any]:
+        state = await work(step, bucket)
         await advance()
         return state
 
-    states = await asyncio.gather(*(work(bucket) for bucket in buckets))
+    states = await asyncio.gather(*(do(bucket) for bucket in buckets))
     failures = [failure for state in states if (failure := await _failure_of(state))]
     pending = await walk.conclude(step)
     async with board.showing(step, failures):

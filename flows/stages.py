@@ -10,20 +10,21 @@ from envmill.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP
 from flows.running import run_name, walk_run
+from flows.spread.names import RunnerName
 from flows.surroundings import read_settings
 from schemas.run import RunConfig
 
-StepFlow = Flow[[RunConfig], Coroutine[Any, Any, None]]
+StepFlow = Flow[..., Coroutine[Any, Any, None]]
 
 
 def _flow_of(name: str) -> StepFlow:
-    async def step(config: RunConfig) -> None:
+    async def step(config: RunConfig, runner: RunnerName = "local") -> None:
         if not config.run or config.run not in Lake(read_settings().lake).runs():
             raise SettingsError(
                 f"{name} goes on with a run: set `run` to its id (see `envmill status`). "
                 f"{config.run!r} is none."
             )
-        await walk_run(config, [STEP[name]])
+        await walk_run(config, [STEP[name]], runner)
 
     step.__name__ = name.replace("-", "_")
     step.__doc__ = f"Do what the run still lacks at {name}; the steps before it must be finished."

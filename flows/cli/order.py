@@ -20,6 +20,7 @@ from flows.cli.progress import FINAL
 from flows.local.api import Api, connect
 from flows.local.home import Home
 from flows.local.service import find_server, read_named
+from flows.spread.names import RunnerName
 from schemas.run import RunConfig
 
 _RENEWED = ("budget", "budget_tokens")
@@ -110,14 +111,22 @@ class Ordered:
     """Or, when nobody waits, created."""
 
 
-def run_factory(home: Home, config: RunConfig, wait: bool = True, remote: bool = False) -> Ordered:
+def run_factory(
+    home: Home,
+    config: RunConfig,
+    wait: bool = True,
+    remote: bool = False,
+    runner: RunnerName = "local",
+) -> Ordered:
     """Create a flow run of the factory and follow it. A remote server is PREFECT_API_URL's."""
     for warning in find_warnings(config):
         print_text(f"warning: {warning}", err=True)
     url = read_named(home) if remote else find_server(home)
     with connect(home, url) as api:
         deployment = api.find_deployment("factory/factory")
-        parameters = {"config": config.model_dump(mode="json", exclude_unset=True)}
+        parameters: dict[str, Any] = {"config": config.model_dump(mode="json", exclude_unset=True)}
+        if runner != "local":
+            parameters["runner"] = runner
         # The key keeps a request that is sent twice, after a lost answer, from becoming two runs.
         asked = {
             "parameters": parameters,

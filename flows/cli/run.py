@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli.printing import print_text
+from flows.spread.names import RunnerName
 
 if TYPE_CHECKING:
     from flows.local.home import Home
@@ -38,6 +39,12 @@ def run(
             "--remote", help="Ask the server that PREFECT_API_URL names instead of this home's own."
         ),
     ] = False,
+    runner: Annotated[
+        RunnerName,
+        typer.Option(
+            help="Where buckets are worked on: in the run's own process, or by the workers of a Dask or Ray cluster."
+        ),
+    ] = "local",
     **settings: Any,
 ) -> None:
     """Run the factory once. Every setting of a run is an option; one that is left out keeps its
@@ -51,7 +58,7 @@ def run(
     from flows.cli.order import make_config, run_factory
 
     if "," in (settings["recipe"] or ""):
-        return _run_each(context, settings, wait, remote)
+        return _run_each(context, settings, wait, remote, runner)
     config = make_config(settings, resume, context.obj)
     if dry_run:
         return _show_plan(context.obj, config)
@@ -60,18 +67,20 @@ def run(
     if preview is not None:
         config = _preview(context.obj, config, preview, yes)
     try:
-        completed = run_factory(context.obj, config, wait, remote).completed
+        completed = run_factory(context.obj, config, wait, remote, runner).completed
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     raise typer.Exit(0 if completed else 1)
 
 
-def _run_each(context: typer.Context, settings: dict[str, Any], wait: bool, remote: bool) -> None:
+def _run_each(
+    context: typer.Context, settings: dict[str, Any], wait: bool, remote: bool, runner: RunnerName
+) -> None:
     """One run for each recipe, one after another."""
     from flows.cli.several import run_recipes
 
     try:
-        completed = run_recipes(context.obj, settings, context.params, wait, remote)
+        completed = run_recipes(context.obj, settings, context.params, wait, remote, runner)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     raise typer.Exit(0 if completed else 1)

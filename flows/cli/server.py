@@ -1,7 +1,7 @@
 """`up`, `down`, `status`: the local Prefect server and its worker."""
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -35,6 +35,12 @@ def up(
         bool,
         typer.Option("--remote", help="Use the server that PREFECT_API_URL names, and start none."),
     ] = False,
+    profile: Annotated[
+        Literal["process", "docker"] | None,
+        typer.Option(
+            help="What a flow run is: a process of this machine, or a container of its Docker engine. Kept until it is changed."
+        ),
+    ] = None,
     stay: Annotated[
         bool,
         typer.Option(
@@ -52,7 +58,7 @@ def up(
     if service:
         _write_unit(context.obj)
         return
-    url = bring_up(context.obj, print_text, read_named(context.obj) if remote else "")
+    url = bring_up(context.obj, print_text, read_named(context.obj) if remote else "", profile)
     print_text(f"ready: {url}, for `envmill run`; `envmill open` logs a browser in")
     if (
         not remote and sys.stdout.isatty()
@@ -153,6 +159,7 @@ def status(context: typer.Context) -> None:
 
 def _show_flow_runs(home: Home, url: str) -> None:
     from flows.local.api import connect
+    from flows.local.pools import read_profile
 
     past = {"type": {"not_any_": ["SCHEDULED"]}}
     top = {"is_null_": True}  # a step inside a factory run is not a run of its own
@@ -166,7 +173,8 @@ def _show_flow_runs(home: Home, url: str) -> None:
             },
         )
         online: list[Any] = api.post(
-            "/work_pools/envmill/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}
+            f"/work_pools/{read_profile(home).pool}/workers/filter",
+            {"workers": {"status": {"any_": ["ONLINE"]}}},
         )
     print_text(f"work pool: {len(online)} worker(s) online")
     print_text("latest runs in Prefect:" if found else "latest runs in Prefect: none")

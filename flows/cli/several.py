@@ -11,6 +11,7 @@ from flows.cli.printing import print_text
 from flows.cli.question import ask
 from flows.cli.table import show
 from flows.local.home import Home
+from flows.spread.names import RunnerName
 
 _ONE_ONLY = ("resume", "dry_run", "preview", "record", "recording", "reuse")
 """Options that speak of one run."""
@@ -21,7 +22,12 @@ _STEPS = (
 
 
 def run_recipes(
-    home: Home, given: Mapping[str, Any], asked: Mapping[str, Any], wait: bool, remote: bool
+    home: Home,
+    given: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    wait: bool,
+    remote: bool,
+    runner: RunnerName = "local",
 ) -> bool:
     """Whether all completed; one that did not is said, and the others have their turn."""
     if taken := [name for name in _ONE_ONLY if asked.get(name)]:
@@ -33,7 +39,7 @@ def run_recipes(
         )
     recipes = read_recipes(given["recipe"])
     configs = [make_config({**given, "recipe": recipe}, None, home) for recipe in recipes]
-    ordered = [run_factory(home, config, wait, remote) for config in configs]
+    ordered = [run_factory(home, config, wait, remote, runner) for config in configs]
     if wait and not remote:
         _show_side_by_side(home, recipes, ordered)
     return all(one.completed for one in ordered)

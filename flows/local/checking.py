@@ -9,8 +9,9 @@ from envmill.errors import EnvMillError
 from flows.local.api import Api, connect
 from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
+from flows.local.pools import read_profile
 from flows.local.process import Process
-from flows.local.runs import POOL, UNDER_WAY, is_walked, list_runs
+from flows.local.runs import UNDER_WAY, is_walked, list_runs
 from flows.local.service import find_server, has_deployments
 
 _UP = "Run `envmill up`."
@@ -47,7 +48,7 @@ def check(home: Home) -> Iterator[ServicePart]:
             return
         yield ServicePart("server", url)
         yield from (_check_process(home, name) for name in ("worker", "watchdog"))
-        yield _check_pool(api)
+        yield _check_pool(home, api)
         yield (
             ServicePart("deployments", "those of prefect.yaml")
             if has_deployments(home, api)
@@ -67,9 +68,10 @@ def _check_process(home: Home, name: str) -> ServicePart:
     )
 
 
-def _check_pool(api: Api) -> ServicePart:
+def _check_pool(home: Home, api: Api) -> ServicePart:
     online = api.post(
-        f"/work_pools/{POOL}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}
+        f"/work_pools/{read_profile(home).pool}/workers/filter",
+        {"workers": {"status": {"any_": ["ONLINE"]}}},
     )
     return ServicePart("pool", f"{len(online)} worker(s) online", "" if online else _RESTART)
 

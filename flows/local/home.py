@@ -186,9 +186,11 @@ class Home:
         stranger in between."""
         remembered = self.folder / "port"
         asked = self.settings.port
-        claimed = _bind(asked or int(remembered.read_text() if remembered.exists() else 0))
+        claimed = _bind(
+            asked or int(remembered.read_text() if remembered.exists() else 0), self.settings.listen
+        )
         if claimed is None and asked == 0:
-            claimed = _bind(0)
+            claimed = _bind(0, self.settings.listen)
         if claimed is None:
             raise SettingsError(
                 f"Port {asked} is taken by another program. Set ENVMILL_PORT to a free port, or "
@@ -208,11 +210,11 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
-def _bind(port: int) -> socket.socket | None:
+def _bind(port: int, address: str) -> socket.socket | None:
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(("127.0.0.1", port))
+        listener.bind((address, port))
         listener.listen(128)
     except OSError:
         listener.close()

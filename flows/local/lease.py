@@ -76,6 +76,11 @@ def is_held(home: Path, flow_run: str) -> bool:
         os.close(handle)
 
 
+def is_any_held(home: Path) -> bool:
+    """Whether a process of this host walks any flow run now."""
+    return any(is_held(home, flow_run) for flow_run in list_leases(home))
+
+
 def read_lease(home: Path, flow_run: str) -> Lease | None:
     """The lease as it was last renewed; None when there is none that can be read."""
     try:

@@ -3,6 +3,7 @@ be retried nor gives its place free."""
 
 import socket
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 from flows.local.api import Api
 from flows.local.home import Home
 from flows.local.lease import is_held, read_lease
+from flows.local.pools import POOLS
 from flows.local.process import find_marked
 
-POOL = "envmill"
 AWAITING = "AwaitingBatch"
 """Name of the state of a run that waits for batches; the server starts it again by itself, hours
 later if need be."""
@@ -51,18 +52,20 @@ class Ages:
 
 
 def close_lost_runs(
-    home: Home, api: Api, patience: float = 0.0, why: str = LOST, ages: Ages | None = None
+    home: Home,
+    api: Api,
+    patience: float = 0.0,
+    why: str = LOST,
+    ages: Ages | None = None,
+    among: Sequence[FlowRun] | None = None,
 ) -> list[str]:
     """Say Crashed of every run that no process walks, or Cancelled of one that was to be. A run
     gets the patience (seconds, twice that
     before its first breath) to get from its state to its process; none is right only while no
     worker is about to start one."""
     ages = ages or Ages()
-    lost = [
-        flow_run
-        for flow_run in list_runs(api, UNDER_WAY)
-        if is_lost(home, flow_run, ages, patience)
-    ]
+    among = list_runs(api, UNDER_WAY) if among is None else among
+    lost = [flow_run for flow_run in among if is_lost(home, flow_run, ages, patience)]
     for flow_run in lost:
         kind = "CANCELLED" if flow_run["state_type"] == "CANCELLING" else "CRASHED"
         api.post(
@@ -73,10 +76,10 @@ def close_lost_runs(
 
 
 def list_runs(api: Api, states: list[str]) -> list[FlowRun]:
-    """Flow runs of our pool in one of the states, the latest 200."""
+    """Flow runs of our pools in one of the states, the latest 200."""
     wanted = {
         "flow_runs": {"state": {"type": {"any_": states}}},
-        "work_pools": {"name": {"any_": [POOL]}},
+        "work_pools": {"name": {"any_": POOLS}},
     }
     return api.post(
         "/flow_runs/filter", {**wanted, "sort": "EXPECTED_START_TIME_DESC", "limit": 200}

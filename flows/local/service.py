@@ -21,17 +21,19 @@ from envmill.settings import ROOT
 from flows.local.api import Api, connect
 from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home
+from flows.local.pools import (
+    PROFILES,
+    Profile,
+    ProfileName,
+    check_profile,
+    keep_profile,
+    make_job,
+    read_profile,
+    write_prefect_file,
+)
 from flows.local.private import ensure_secret, forget_private, make_lake, read_secret, write_keys
 from flows.local.process import Process, end, find_marked
-from flows.local.runs import (
-    POOL,
-    STOPPED,
-    UNDER_WAY,
-    close_lost_runs,
-    is_walked,
-    list_runs,
-    name_worker,
-)
+from flows.local.runs import STOPPED, UNDER_WAY, close_lost_runs, is_walked, list_runs, name_worker
 from flows.local.variables import CHOSEN
 
 SERVER_DEADLINE = 300.0  # 16 s on an idle machine of two cores; others may want it too
@@ -45,36 +47,21 @@ SERVER = [
     "-m", "uvicorn", "--factory", "flows.local.serving:make_app", "--log-level", "warning", "--timeout-keep-alive", "5",
     "--no-proxy-headers", "--no-server-header",
 ]  # fmt: skip
-# No --limit: with a limit, the retry of a run whose process still lives kills the worker.
-WORKER = [
-    "-m",
-    "prefect",
-    "worker",
-    "start",
-    "--pool",
-    POOL,
-    "--type",
-    "process",
-    "--name",
-    name_worker(),
-]
-JOB = {
-    "job_configuration": {"stream_output": True},
-    "variables": {"type": "object", "properties": {}, "additionalProperties": False},
-}
-"""How the worker starts a flow run. `env` is left out on purpose: Prefect merges a request's into
-one that is there."""
 WATCHDOG = ["-m", "flows.local.watchdog"]
 
 
-def bring_up(home: Home, say: Say, remote: str = "") -> str:
-    """Make everything run; returns the server's address. A remote one is used as it is; worker and
-    watchdog run here."""
+def bring_up(home: Home, say: Say, remote: str = "", profile: ProfileName | None = None) -> str:
+    """Make everything run; returns the server's address. A remote one is used as it is; worker and watchdog run here. Without a profile
+    the home keeps the one it has."""
     with home.lock():
+        chosen = PROFILES[profile] if profile else read_profile(home)
+        check_profile(chosen.name)
+        if keep_profile(home, chosen):
+            _stop(home, "worker", 20, say)
         make_lake(home.settings.lake)
         url = _use_remote(home, remote, say) if remote else _ensure_server(home, say)
         with connect(home, url, START_PATIENCE) as api:
-            _ensure_pool(api)
+            _ensure_pool(home, api)
             write_keys(
                 home.folder,
                 home.environ,
@@ -227,15 +214,18 @@ def _wait_for_health(home: Home, server: Process, url: str) -> None:
             time.sleep(0.2)
 
 
-def _ensure_pool(api: Api) -> None:
-    """A run's request must not choose a command, a folder or variables: this pool's jobs take no
-    variables at all."""
+def _ensure_pool(home: Home, api: Api) -> None:
+    """A run's request must not choose a command, a folder or variables: this pool's jobs take no variables at all."""
+    profile = read_profile(home)
+    job = make_job(home, profile, api.url)
     try:
-        api.post("/work_pools/", {"name": POOL, "type": "process", "base_job_template": JOB})
+        api.post(
+            "/work_pools/", {"name": profile.pool, "type": profile.name, "base_job_template": job}
+        )
     except ServerRefused as error:
         if error.facts["status"] != 409:  # 409: it is there
             raise
-        api.patch(f"/work_pools/{POOL}", {"base_job_template": JOB})
+        api.patch(f"/work_pools/{profile.pool}", {"base_job_template": job})
 
 
 def _ensure_worker(home: Home, api: Api, say: Say) -> None:
@@ -250,8 +240,14 @@ def _ensure_worker(home: Home, api: Api, say: Say) -> None:
     if worker.forget_stale():
         say("worker: its process is gone; clearing its record")
     _close_lost_runs(home, api, say)
-    record = worker.start(WORKER, api.url)
+    record = worker.start(_make_worker(read_profile(home)), api.url)
     say(f"worker: started (pid {record.pid})")
+
+
+def _make_worker(profile: Profile) -> list[str]:
+    """No --limit: with a limit, the retry of a run whose process still lives kills the worker."""
+    start = ["-m", "prefect", "worker", "start"]
+    return [*start, "--pool", profile.pool, "--type", profile.name, "--name", name_worker()]
 
 
 def _ensure_watchdog(home: Home, url: str, say: Say) -> None:
@@ -272,8 +268,9 @@ def _wait_for_worker(home: Home, api: Api) -> None:
     """Until the pool has heard from it."""
     worker = Process(home, "worker")
     deadline = time.monotonic() + WORKER_DEADLINE
+    pool = read_profile(home).pool
     while not api.post(
-        f"/work_pools/{POOL}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}
+        f"/work_pools/{pool}/workers/filter", {"workers": {"status": {"any_": ["ONLINE"]}}}
     ):
         if worker.running() is None or time.monotonic() > deadline:
             raise EnvMillError(
@@ -287,12 +284,22 @@ def _ensure_deployments(home: Home, api: Api, say: Say) -> None:
     """Prefect's own command deploys prefect.yaml, but it takes 10 s: only when something it depends
     on changed or went missing."""
     stamp = home.prefect / "deployed.json"
-    digest = _digest_deployments(api.url)
+    digest = _digest_deployments(home, api.url)
     if has_deployments(home, api):
         say(f"deployments: {len(json.loads(stamp.read_text())['names'])}, unchanged")
         return
+    file = write_prefect_file(home, read_profile(home))
     done = subprocess.run(
-        [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
+        [
+            sys.executable,
+            "-m",
+            "prefect",
+            "--no-prompt",
+            "deploy",
+            "--all",
+            "--prefect-file",
+            str(file),
+        ],
         env=home.child_environ(api.url),
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
@@ -313,7 +320,7 @@ def has_deployments(home: Home, api: Api) -> bool:
     """Whether the server still has those of prefect.yaml as it is now."""
     stamp = home.prefect / "deployed.json"
     made = json.loads(stamp.read_text()) if stamp.exists() else {}
-    return made.get("digest") == _digest_deployments(api.url) and set(made["names"]) <= set(
+    return made.get("digest") == _digest_deployments(home, api.url) and set(made["names"]) <= set(
         _list_deployments(api)
     )
 
@@ -322,18 +329,16 @@ def _list_deployments(api: Api) -> list[str]:
     return [deployment["name"] for deployment in api.post("/deployments/filter", {})]
 
 
-def _digest_deployments(url: str) -> str:
-    """What a deployment is made of: the server, the file, the flows, and the form their parameter
-    is drawn from."""
+def _digest_deployments(home: Home, url: str) -> str:
+    """What a deployment is made of: the server, the file, the flows, and the form their parameter is drawn from."""
     sources = [
         ROOT / "prefect.yaml",
         ROOT / "schemas/run.py",
         ROOT / "schemas/upkeep.py",
         *sorted((ROOT / "flows").glob("*.py")),
     ]
-    return hashlib.blake2b(
-        b"\0".join([url.encode(), bytes(ROOT), *map(Path.read_bytes, sources)])
-    ).hexdigest()
+    own = [url.encode(), bytes(ROOT), read_profile(home).name.encode()]
+    return hashlib.blake2b(b"\0".join([*own, *map(Path.read_bytes, sources)])).hexdigest()
 
 
 def _list_under_way(home: Home) -> list[str]:

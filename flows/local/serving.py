@@ -15,6 +15,8 @@ from typing import Any
 from envmill.errors import SettingsError
 from envmill.settings import Settings
 from flows.local.guard import ServerGuard
+from flows.local.pacing import slow_down
+from flows.local.polls import PollHold, find_next_run
 from flows.local.private import read_secret
 
 YOUNG = 1.0
@@ -35,13 +37,14 @@ def make_app() -> Any:
         from flows.local.writers import take_turns
 
         take_turns(address)
+    slow_down()
     from prefect.server.api.server import create_app
 
     settings = Settings.read(os.environ)
     auth = read_secret(settings.home)
     if not auth:
         raise SettingsError(f"{settings.home} holds no secret. Start the server with `envmill up`.")
-    app = ServerGuard(create_app(), auth, settings.origins)
+    app = ServerGuard(PollHold(create_app(), find_next_run), auth, settings.origins)
     gc.collect()
     gc.freeze()  # what was imported stays: a full sweep need not look at it
     threading.Thread(target=sweep, args=(threading.Event(),), name="garbage", daemon=True).start()

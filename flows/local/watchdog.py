@@ -1,27 +1,38 @@
 """The watchdog: keeps server and worker up, says of a run whose process died that it crashed, and
 starts it again.
 
-every 3 s   server or worker gone ─► started again, later each time it dies young
-            run under way that nobody walks ─► Crashed, and its place in the schedule is free
-            Crashed for 15 s, and started again less than three times ─► AwaitingRetry
+every 3 s    server or worker gone ─► started again, later each time it dies young
+every 3 s while a run is under way or left something, else every 15 s
+             run under way that nobody walks ─► Crashed, and its place in the schedule is free
+             Crashed for 15 s, and started again less than three times ─► AwaitingRetry
 """
 
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from envmill.errors import EnvMillError
 from flows.local.api import Api, connect
 from flows.local.home import Home
-from flows.local.lease import forget, list_leases
+from flows.local.lease import forget, is_any_held, list_leases
 from flows.local.process import Process
-from flows.local.runs import STOPPED, Ages, FlowRun, close_lost_runs, is_walked, list_runs
+from flows.local.runs import (
+    STOPPED,
+    UNDER_WAY,
+    Ages,
+    FlowRun,
+    close_lost_runs,
+    is_walked,
+    list_runs,
+)
 from flows.local.service import find_server, keep_up
 
 PACE = 3.0
+QUIET = 15.0
+"""Seconds between two questions to a server on which nothing was under way at the last one."""
 PATIENCE = 10.0
 """Seconds a run may be under way without a process: it is between its state and its first lock, or
 the worker is about to report."""
@@ -47,6 +58,7 @@ class Watchdog:
     _deaths: int = 0
     _next_start: float = 0.0
     _ages: Ages = field(default_factory=Ages)
+    _next_question: float = 0.0
 
     def watch(self) -> None:
         """For ever, until its home says it is down."""
@@ -62,15 +74,23 @@ class Watchdog:
     def check(self) -> None:
         """Once around."""
         self._keep_up()
+        if time.monotonic() < self._next_question and not is_any_held(self.home.folder):
+            return
         with connect(self.home, find_server(self.home), patience=0) as api:
-            self.tend(api)
+            busy = self.tend(api)
+        self._next_question = 0.0 if busy else time.monotonic() + QUIET
 
-    def tend(self, api: Api) -> None:
-        """The runs of one server."""
-        for run in close_lost_runs(self.home, api, PATIENCE, ages=self._ages):
+    def tend(self, api: Api) -> bool:
+        """The runs of one server; whether any is under way or may have to be resumed."""
+        under_way = list_runs(api, UNDER_WAY)
+        for run in close_lost_runs(self.home, api, PATIENCE, ages=self._ages, among=under_way):
             self.say(f"run {run}: its process died; marked so, and its place is free")
-        self._resume(api)
+        crashed = list_runs(api, ["CRASHED"])
+        self._resume(api, crashed)
         self._forget_ended(api)
+        return bool(under_way) or any(
+            self._is_ours(run, 0.0) for run in crashed if run["id"] not in self._given_up
+        )
 
     def _keep_up(self) -> None:
         """Deaths in a row double the wait, up to a minute: what cannot start must not eat the
@@ -90,14 +110,15 @@ class Watchdog:
         self._deaths = self._deaths + 1 if time.monotonic() < self._next_start + 300 else 1
         self._next_start = time.monotonic() + min(60.0, 2.0**self._deaths)
 
-    def _resume(self, api: Api) -> None:
-        for flow_run in list_runs(api, ["CRASHED"]):
-            if self._is_ours_to_resume(flow_run) and not is_walked(self.home, flow_run["id"]):
+    def _resume(self, api: Api, crashed: Sequence[FlowRun]) -> None:
+        for flow_run in crashed:
+            if self._is_ours(flow_run, REST) and not is_walked(self.home, flow_run["id"]):
                 self._resume_one(api, flow_run)
 
-    def _is_ours_to_resume(self, flow_run: FlowRun) -> bool:
+    def _is_ours(self, flow_run: FlowRun, rest: float) -> bool:
+        """Whether it crashed lately, so many seconds ago at least, and nobody stopped it."""
         stopped = (flow_run["state"].get("message") or "").startswith(STOPPED)
-        return not stopped and REST <= self._ages.measure(flow_run) <= FRESH
+        return not stopped and rest <= self._ages.measure(flow_run) <= FRESH
 
     def _resume_one(self, api: Api, flow_run: FlowRun) -> None:
         times = count_resumed(api, flow_run["id"])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from prefect.workers.process import ProcessJobConfiguration, ProcessWorker
 
-from flows.local.service import JOB
+from flows.local.pools import JOB
 
 NAMED: dict[str, Any] = {
     "command": "id",

@@ -3,6 +3,8 @@ lock: who collects decides."""
 
 import gc
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from envmill.settings import ROOT
+from flows.local.pacing import LOOK
 from flows.local.serving import sweep
 
 PATIENCE = 2.0
@@ -37,6 +41,55 @@ def test_a_server_at_rest_is_swept_seldom_and_a_busy_one_each_time() -> None:
     """Of 20 paces, one at rest gets no sweep at all, since it waits for 30."""
     assert count_sweeps(least=10**9) == 0
     assert count_sweeps(least=0) > 0
+
+
+def test_background_tasks_start_at_once_although_planned_ones_are_looked_for_seldom() -> None:
+    """In a process of its own: the paces are set for the whole process."""
+    done = subprocess.run(
+        [sys.executable, "-c", PACED],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    added, planned, looks = (float(word) for word in done.stdout.split())
+    assert added < LOOK / 4, "what is added now waits for the next look"
+    assert 1.0 <= planned < 1.0 + 2 * LOOK
+    assert looks <= 3, "the queue is looked into more often than its pace says"
+
+
+PACED = """
+import asyncio, time
+from datetime import datetime, timedelta, UTC
+from flows.local.pacing import slow_down
+slow_down()
+from prefect.server.api import background_workers, server
+looks = []
+import docket.worker
+stream = docket.worker._stream_due_tasks
+async def count(*words, **named):
+    looks.append(1)
+    return await stream(*words, **named)
+docket.worker._stream_due_tasks = count
+ended = {}
+async def work(name: str) -> None:
+    ended[name] = time.monotonic()
+async def main():
+    async with server.Docket(name="paced", url="memory://") as tasks, background_workers.Worker(tasks) as worker:
+        tasks.register(work)
+        running = asyncio.create_task(worker.run_forever())
+        await asyncio.sleep(0.5)
+        looks.clear()
+        began = time.monotonic()
+        await tasks.add(work, when=datetime.now(UTC) + timedelta(seconds=1))("planned")
+        await tasks.add(work)("added")
+        while len(ended) < 2:
+            await asyncio.sleep(0.01)
+        print(ended["added"] - began, ended["planned"] - began, len(looks))
+        running.cancel()
+asyncio.run(main())
+"""
 
 
 def count_sweeps(least: int) -> int:

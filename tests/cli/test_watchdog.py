@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +21,7 @@ from flows.local.api import Api
 from flows.local.home import Home
 from flows.local.lease import hold_lease, is_held, list_leases, read_lease
 from flows.local.runs import STOPPED, close_lost_runs, name_worker
-from flows.local.watchdog import PATIENCE, REST, RESUMED, TIMES, Watchdog
+from flows.local.watchdog import PACE, PATIENCE, REST, RESUMED, TIMES, Watchdog
 
 RUN = "11111111-2222-3333-4444-555555555555"
 HOLDER = """
@@ -180,6 +181,63 @@ def test_another_hosts_lease_counts_while_it_is_renewed(home: Home, age: float, 
     (folder / f"{RUN}.json").write_text(json.dumps(lease))
     server = Server(tell("RUNNING", 3600, worker="local-elsewhere"))
     assert bool(close_lost_runs(home, cast(Api, server), PATIENCE)) is lost
+
+
+@pytest.fixture
+def looked(home: Home, monkeypatch: pytest.MonkeyPatch) -> tuple[Watchdog, Server, list[int]]:
+    """A watchdog at its rounds, the server that it asks, and at which rounds it asked."""
+    server, asked = Server(), list[int]()
+    watchdog = Watchdog(home, print)
+    rounds = iter(range(100))
+
+    @contextmanager
+    def connect(*_: object, **__: object) -> Iterator[Server]:
+        asked.append(now[0])
+        yield server
+
+    now = [0]
+
+    def keep_up(*_: object) -> list[str]:
+        now[0] = next(rounds)
+        return []
+
+    monkeypatch.setattr("flows.local.watchdog.keep_up", keep_up)
+    monkeypatch.setattr("flows.local.watchdog.connect", connect)
+    monkeypatch.setattr("flows.local.watchdog.find_server", lambda _: "")
+    return watchdog, server, asked
+
+
+def test_a_server_on_which_nothing_is_under_way_is_asked_seldom(
+    looked: tuple[Watchdog, Server, list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watchdog, _, asked = looked
+    start = time.monotonic()
+    for number in range(11):
+        monkeypatch.setattr(
+            "flows.local.watchdog.time.monotonic", lambda at=start + number * PACE: at
+        )
+        watchdog.check()
+    assert asked == [0, 5, 10]
+
+
+def test_a_run_that_begins_is_seen_at_the_next_round(
+    home: Home, looked: tuple[Watchdog, Server, list[int]], holder: subprocess.Popen[str]
+) -> None:
+    """By its lock, whatever the server said last; and while it is under way, or crashed lately, every round asks."""
+    watchdog, server, asked = looked
+    watchdog.check()
+    server.runs = [tell("RUNNING", PATIENCE - 5)]
+    watchdog.check()
+    holder.kill()
+    holder.wait()
+    watchdog.check()
+    server.runs = [tell("CRASHED", REST - 5)]
+    watchdog.check()
+    server.runs = [tell("COMPLETED", 0)]
+    watchdog.check()
+    assert asked == [0, 1, 2, 3, 4]
+    watchdog.check()
+    assert asked == [0, 1, 2, 3, 4]
 
 
 async def test_a_lease_says_who_walks_and_is_gone_afterwards(tmp_path: Path) -> None:

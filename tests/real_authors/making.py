@@ -90,8 +90,9 @@ async def make(
     *,
     judged: bool = False,
     author: Author | None = None,
+    numbers: Sequence[int] | None = None,
 ) -> Made:
-    """The environment, and every scenario of it; judged, the recorded judgements send back as
+    """The environment, and every scenario of it, or those numbered; judged, the recorded judgements send back as
     well."""
     author = author or Author(item, given or {})
     made, desk, context = (
@@ -104,9 +105,21 @@ async def make(
     except NotRecorded as asked:
         made.ends["environment"] = f"sent back: {asked.stem}"
         return made
-    for number in item.numbers if made.environment else ():
+    for number in (item.numbers if numbers is None else numbers) if made.environment else ():
         await make_scenario(made, number, desk, context)
     return made
+
+
+async def remake(made: Made, given: Mapping[str, str], sandbox: Sandbox) -> Made:
+    """The environment or the one scenario that the given replies are of, made again."""
+    numbers = {stem.partition(".")[2] for stem in given}
+    if "" in numbers or made.environment is None:
+        return await make(made.item, sandbox, given, numbers=())
+    author = Author(made.item, given)
+    again = Made(made.item, made.environment, made.tests, asked=author.asked)
+    for number in sorted(map(int, numbers)):
+        await make_scenario(again, number, Desk(author, SEED), make_mill(made.item, sandbox))
+    return again
 
 
 async def _make_environment(made: Made, desk: Desk, context: RunContext) -> None:

@@ -15,6 +15,7 @@ from tests.real_authors.making import (
     look_at_environment,
     look_at_scenario,
     make,
+    remake,
     tell,
     verify,
 )
@@ -64,7 +65,7 @@ async def measure(item: Item, sandbox: Sandbox) -> tuple[Outcome, Made]:
         verdict, _ = await judge_attempt(made, attempt, sandbox)
         outcome.attempts[attempt.name] = verdict
     for version in item.rejected:
-        outcome.rejected[version] = await _try_rejected(item, version, sandbox)
+        outcome.rejected[version] = await _try_rejected(made, version, sandbox)
     outcome.scenarios = dict(sorted(outcome.scenarios.items()))
     return outcome, made
 
@@ -80,11 +81,12 @@ async def _judge(item: Item, sandbox: Sandbox) -> tuple[dict[str, list[str]], li
     )
 
 
-async def _try_rejected(item: Item, version: str, sandbox: Sandbox) -> str:
+async def _try_rejected(made: Made, version: str, sandbox: Sandbox) -> str:
+    """What becomes of the part that the version is of; the other parts are not made again."""
     stem, _, _ = version.rpartition(".")
-    made = await make(item, sandbox, {stem: version})
+    again = await remake(made, {stem: version}, sandbox)
     number = stem.partition(".")[2]
-    return made.ends.get("environment") or made.ends.get(number) or "stands"
+    return again.ends.get("environment") or again.ends.get(number) or "stands"
 
 
 def read_today() -> dict[str, Any]:

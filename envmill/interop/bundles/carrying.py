@@ -23,6 +23,7 @@ from envmill.verifiers.version import follow_imports
 _HERE = Path(__file__).parent / CARRIED
 _ROOTS = (
     "envmill.verifiers.judge",
+    "envmill.verifiers.progress",
     *(f"envmill.agents.users.{name}" for name in ("manners", "missteps", "requests")),
 )
 

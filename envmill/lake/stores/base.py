@@ -89,17 +89,25 @@ def ask_each(store: Store, ask: Callable[[T], U], items: Iterable[T]) -> list[U]
 
 
 def probe(store: Store) -> None:
-    """Refuse a store that lets two writers publish the same name."""
+    """Refuse a store that lets two writers publish the same name, or does not list what was just written."""
     name = f"_probe/{uuid.uuid4().hex}"
     try:
         first, second = store.put_if_absent(name, b"first"), store.put_if_absent(name, b"second")
-        kept = store.read(name)
+        kept, listed = (
+            store.read(name),
+            any(entry.name == name for entry in store.entries("_probe")),
+        )
     finally:
         store.delete(name)
     if (first, second, kept) != (True, False, b"first"):
         raise LakeError(
             f"{store.url} has no put-if-absent: a second writer replaced the first one's file. "
             "Keep the lake on a local disk, or on an S3 service that honours `If-None-Match: *`."
+        )
+    if not listed:
+        raise LakeError(
+            f"{store.url} lists late: a file that was just written is not in its listing, so that finished work would be done and "
+            "paid again. Keep the lake on a local disk, or on an S3 service that lists what it has, as S3 itself does."
         )
 
 

@@ -163,6 +163,32 @@ def test_a_branch_goes_on_as_the_session_did(scenarios: ScenarioSet, turns: int)
             assert branch.judge() == session.judge()
 
 
+def test_the_log_of_a_session_says_what_each_turn_came_to(scenarios: ScenarioSet) -> None:
+    with scenarios.begin(find(scenarios), 11) as session:
+        session.call("list_tools", {})
+        session.call("lend", "{")
+        session.call("lend", {"tool_id": "T3", "member_id": "M1"})
+        session.call(LEND.name, LEND.arguments)
+        session.say("Done.")
+        hashes = [turn.state_hash for turn in session.turns]
+        verdict = session.judge()
+        told = scenarios.log_turns(session.turns, session.row.id, session.seed)
+        assert told is not None
+        assert session.judge() == verdict, "the session itself goes on as it was"
+    assert verdict.outcome == "pass"
+    assert [one["outcome"] for one in told] == ["ok", "malformed_call", "taken", "ok", ""]
+    assert [one["state_hash"] for one in told] == hashes
+    assert [one["goals_met"] for one in told] == [[], [], [], [0, 1, 2], []]
+    assert not [name for one in told for name in ("goals_lost", "guards_broken") if one[name]]
+    assert sum(lane.live for lane in scenarios.lanes.shared) == 0
+
+
+def test_a_log_of_turns_that_come_elsewhere_is_none(scenarios: ScenarioSet) -> None:
+    with scenarios.begin(find(scenarios), 11) as session:
+        session.call(LEND.name, LEND.arguments)
+        assert scenarios.log_turns(session.turns, session.row.id, session.seed + 1) is None
+
+
 def test_a_branch_that_comes_elsewhere_is_refused(scenarios: ScenarioSet) -> None:
     with scenarios.begin(find(scenarios), 11) as session:
         session.call(LEND.name, LEND.arguments)

@@ -58,18 +58,22 @@ class JudgeProcess:
 
     def decide(self, verifier: Mapping[str, Any], ending: Mapping[str, Any], clock: str) -> Verdict:
         """The verdict on an ending: `initial` and `final` state, `deeds`, `said`."""
-        asked = [
-            check
-            for check in (*verifier["guards"], *verifier["goals"])
-            if check["op"] == "generated"
-        ]
-        heard = self._run_checks([check["source"] for check in asked], ending, clock)
-        for check, (holds, why) in zip(asked, heard, strict=True):
-            if holds is None:
-                return make_error(f"check {check['name']} said neither yes nor no ({why})")
-        said = {check["source"]: holds for check, (holds, _) in zip(asked, heard, strict=True)}
+        said, silent = self._ask_checks(verifier, ending, clock)
+        if silent:
+            return make_error(silent)
         reply = self._ask({"verifier": verifier, "ending": ending, "heard": said})
         return make_error(_ENDLESS) if reply is None else reply["verdict"]
+
+    def measure(
+        self, verifier: Mapping[str, Any], ending: Mapping[str, Any], clock: str
+    ) -> dict[str, list[int]] | None:
+        """Numbers of the `goals` that hold and of the `guards` that are broken in the middle of an
+        attempt; None where nothing can be said."""
+        said, silent = self._ask_checks(verifier, ending, clock)
+        if silent:
+            return None
+        reply = self._ask({"verifier": verifier, "ending": ending, "heard": said, "progress": True})
+        return None if reply is None else reply["progress"]
 
     def answer(
         self, scenario: Mapping[str, Any], dialogue: Sequence[Message], manner: str = ""
@@ -99,6 +103,21 @@ class JudgeProcess:
             judge.kill()
             judge.communicate()
         return judge and judge.returncode
+
+    def _ask_checks(
+        self, verifier: Mapping[str, Any], ending: Mapping[str, Any], clock: str
+    ) -> tuple[dict[str, bool | None], str]:
+        """What each generated check says, by its source; and why one says neither yes nor no."""
+        asked = [
+            check
+            for check in (*verifier["guards"], *verifier["goals"])
+            if check["op"] == "generated"
+        ]
+        heard = self._run_checks([check["source"] for check in asked], ending, clock)
+        for check, (holds, why) in zip(asked, heard, strict=True):
+            if holds is None:
+                return {}, f"check {check['name']} said neither yes nor no ({why})"
+        return {check["source"]: holds for check, (holds, _) in zip(asked, heard, strict=True)}, ""
 
     def _run_checks(
         self, sources: Sequence[str], ending: Mapping[str, Any], clock: str

@@ -112,18 +112,32 @@ class Episode:
             return make_error(
                 f"the simulated user broke its contract, not the policy ({self._misstep})"
             )
-        ending = {
-            "initial": self.scenario["initial_state"],
-            "final": end["state"],
-            "deeds": self._deeds,
-            "said": self._said,
-        }
-        ending["ended"] = self._ended
+        ending = self._describe_ending(end["state"])
+        return self._court.decide(self._verifier, ending, self.scenario["clock"])
+
+    def measure(self) -> dict[str, list[int]] | None:
+        """Numbers of the `goals` that hold now and of the `guards` that are broken; None where
+        nothing can be said. It tells nothing of what they ask for."""
+        end = self._session.state()
+        if self.broken or not end["ok"]:
+            return None
+        ending = self._describe_ending(end["state"])
+        return self._court.measure(self._verifier, ending, self.scenario["clock"])
+
+    def _describe_ending(self, state: Any) -> Message:
+        """What a judge looks at."""
         answers = [line["text"] for line in self._dialogue[1:] if line["who"] == "user"]
         # Whoever plays the user themselves keeps the answers: what depends on them is not known
         # here.
-        ending["answers"] = None if self.person == "yours" and self.form != "single" else answers
-        return self._court.decide(self._verifier, ending, self.scenario["clock"])
+        known = self.person != "yours" or self.form == "single"
+        return {
+            "initial": self.scenario["initial_state"],
+            "final": state,
+            "deeds": self._deeds,
+            "said": self._said,
+            "ended": self._ended,
+            "answers": answers if known else None,
+        }
 
     def close(self) -> None:
         """End the session."""

@@ -90,6 +90,38 @@ class ScenarioSet:
             raise
         return session
 
+    def log_turns(
+        self, turns: Sequence[SessionTurn], scenario: str, seed: int
+    ) -> list[dict[str, Any]] | None:
+        """What each turn of another session came to, by making it again: the `outcome` of its call
+        (`ok`, or the code of the refusal; empty for words), the `state_hash`, and by number
+        `goals_met`, `goals_lost`, `guards_broken`, `guards_mended`.
+
+        None where something cannot be said, or a turn comes to something else. It is for a
+        trainer's records and in no reward; a policy should not read it.
+        """
+        with self._open(self.find(scenario), seed) as session:
+            before, told = session.measure(), list[dict[str, Any]]()
+            for turn in turns:
+                reply = session.call(turn.name, turn.arguments) if turn.name else None
+                if not turn.name:
+                    session.say(turn.text)
+                now = session.measure()
+                if before is None or now is None or session.turns[-1] != turn:
+                    return None
+                told.append(
+                    {
+                        "outcome": _name_outcome(reply),
+                        "state_hash": session.state_hash,
+                        "goals_met": _subtract(now["goals"], before["goals"]),
+                        "goals_lost": _subtract(before["goals"], now["goals"]),
+                        "guards_broken": _subtract(now["guards"], before["guards"]),
+                        "guards_mended": _subtract(before["guards"], now["guards"]),
+                    }
+                )
+                before = now
+        return told
+
     def warm(self, most: int = 8) -> None:
         """Start every lane: an attempt at the first scenario of so many environments, and its
         verdict, on each."""
@@ -154,3 +186,13 @@ def open_set(folder: Path | str = _HOME, lanes: int = 1) -> ScenarioSet:
     """The set in a folder; the one this lies in when none is named. `lanes` jails share its
     sessions."""
     return ScenarioSet(Path(folder), lanes)
+
+
+def _name_outcome(reply: Mapping[str, Any] | None) -> str:
+    if reply is None:
+        return ""
+    return "ok" if reply["ok"] else reply["error"]["code"]
+
+
+def _subtract(some: Sequence[int], others: Sequence[int]) -> list[int]:
+    return [one for one in some if one not in others]

@@ -140,6 +140,12 @@ class ScenarioSession:
             verdict["outcome"], reward, verdict["reason"], self.state_hash, verdict["components"]
         )
 
+    def measure(self) -> Mapping[str, list[int]] | None:
+        """Numbers of the goals that hold now and of the guards that are broken; None where nothing
+        can be said."""
+        with self._work(self.lane.judging):
+            return self._episode.measure()
+
     def close(self) -> None:
         """End the session. A jail that is gone has ended it already."""
         if self._open:

@@ -207,6 +207,21 @@ def branch(url: str, scenario: str, script: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def log_turns(url: str, scenario: str, script: dict[str, Any]) -> dict[str, Any]:
+    """The same episode with a log of its turns and without."""
+    told: dict[str, Any] = {}
+    for name, asked in {"plain": {}, "logged": {"log_turns": True}}.items():
+        with connect(url) as client:
+            client.reset(scenario=scenario, **asked)
+            hashes, result = [], None
+            for call in script["calls"]:
+                client.step(Action(tool=call["name"], arguments=call["arguments"]))
+                hashes.append(client.state().state_hash)
+            result = client.step(Action(say=" ".join(script["said"])))
+            told[name] = {"reward": result.reward, "metadata": result.observation.metadata}
+    return told | {"hashes": hashes}
+
+
 def look_at_metrics(url: str) -> dict[str, Any]:
     """Who may read them, and what they say of sessions and of one that vanishes."""
 
@@ -352,6 +367,7 @@ if __name__ == "__main__":
             "talks": [play(url, row, moves) for row, moves in asked["talks"]],
             "mcp": play_over_mcp(url, first, script),
             "branch": branch(url, first, script),
+            "log": log_turns(url, first, script),
             "metrics": look_at_metrics(url),
             "full": fill(url, first),
             "mistakes": err(url, first),

@@ -162,6 +162,17 @@ def test_an_episode_is_branched_from_each_of_its_turns(served: Served) -> None:
     assert "no episode 'no such episode' to branch from" in told["unknown"]
 
 
+def test_turns_are_logged_when_asked_and_the_reward_stays(served: Served) -> None:
+    told = served.answers["log"]
+    assert told["plain"]["reward"] == told["logged"]["reward"] == 1.0
+    assert "turns" not in told["plain"]["metadata"]
+    turns = told["logged"]["metadata"]["turns"]
+    assert [one["state_hash"] for one in turns][:-1] == told["hashes"]
+    assert [one["outcome"] for one in turns] == ["ok"] * len(told["hashes"]) + [""]
+    assert any(one["goals_met"] for one in turns)
+    assert not any(one["guards_broken"] for one in turns)
+
+
 def test_metrics_need_the_token_and_a_client_that_vanishes_is_no_session_any_more(
     served: Served,
 ) -> None:

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, sys.argv[1])
+sys.path.insert(1, str(Path(__file__).parent))
 import numpy as np
 import torch
+import training
 from omegaconf import OmegaConf
 from tensordict import TensorDict
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
@@ -114,7 +116,7 @@ def write_texts(script: Any, names: dict[str, str]) -> list[str]:
     ]
 
 
-async def play(tokenizer: Any, row: Any, script: Any, tools: list[Any]) -> Any:
+async def roll_out(tokenizer: Any, row: Any, script: Any, tools: list[Any]) -> Any:
     chosen = set(row["extra_info"]["tool_selection"])
     names = {tool.config["tool"]: tool.name for tool in tools if tool.name in chosen}
     server = Scripted(tokenizer, write_texts(script, names))
@@ -130,6 +132,11 @@ async def play(tokenizer: Any, row: Any, script: Any, tools: list[Any]) -> Any:
     output = await loop.run(
         {}, **{key: value for key, value in row.items() if key != "dummy_tensor"}
     )
+    return output, write_texts(script, names)
+
+
+async def play(tokenizer: Any, row: Any, script: Any, tools: list[Any]) -> Any:
+    output, said = await roll_out(tokenizer, row, script, tools)
     learnt = tokenizer.decode(
         [
             token
@@ -138,7 +145,22 @@ async def play(tokenizer: Any, row: Any, script: Any, tools: list[Any]) -> Any:
         ]
     )
     paid = await reward(tokenizer, row, output)
-    return {"learnt": learnt, "said": [text for text in write_texts(script, names)], **paid}
+    return {"learnt": learnt, "said": said, **paid}
+
+
+async def train_once(
+    tokenizer: Any, row: Any, scripts: list[Any], tools: list[Any]
+) -> dict[str, Any]:
+    """A group of rollouts of one scenario, and one step on it."""
+    samples = []
+    for script in scripts:
+        output, _ = await roll_out(tokenizer, row, script, tools)
+        paid = await reward(tokenizer, row, output)
+        parts = [
+            list(one) for one in (output.prompt_ids, output.response_ids, output.response_mask)
+        ]
+        samples.append(training.Sample(*parts, paid["reward"]))
+    return training.train(samples, len(tokenizer))
 
 
 async def reward(tokenizer: Any, row: Any, output: Any) -> Any:
@@ -242,7 +264,9 @@ async def main(asked: Any) -> Any:
             for (scenario, script), one in zip(group, answers, strict=True)
         ]
     first, script = next((scenario, one) for scenario, one in chosen if one["calls"])
+    shortest = min(rows, key=lambda one: len(str(rows[one])) if asked["scripts"].get(one) else 1e9)
     return {
+        "training": await train_once(tokenizer, rows[shortest], asked["scripts"][shortest], tools),
         "plays": told,
         "rows": {
             scenario: [row["raw_prompt"], list(row["extra_info"]["tool_selection"])]

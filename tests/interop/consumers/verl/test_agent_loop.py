@@ -54,6 +54,20 @@ def test_what_is_learnt_is_what_the_policy_said(answers: dict[str, Any]) -> None
         ).replace("\n", "")
 
 
+def test_one_step_makes_what_passed_likelier_beside_what_failed(answers: dict[str, Any]) -> None:
+    """verl's data set, agent loop, reward manager, advantage and loss, and an optimiser's step."""
+    told = answers["training"]
+    sys.stderr.write(f"verl, one step: {told}\n")
+    assert set(told["rewards"]) == {0.0, 1.0}
+    assert [one > 0 for one in told["advantages"]] == [one == 1.0 for one in told["rewards"]]
+    assert told["gradient"] > 0
+    passed, failed = (
+        [one for one, reward in zip(told["gained"], told["rewards"], strict=True) if reward == paid]
+        for paid in (1.0, 0.0)
+    )
+    assert sum(passed) / len(passed) > sum(failed) / len(failed)
+
+
 def test_the_data_set_reads_every_row_and_the_registry_every_tool(
     night: Night, answers: dict[str, Any]
 ) -> None:

@@ -51,7 +51,11 @@ def serve() -> None:
         try:
             asked = json.loads(line)
             reply = (
-                {"answer": converse(asked)} if "dialogue" in asked else {"verdict": decide(asked)}
+                {"answer": converse(asked)}
+                if "dialogue" in asked
+                else {"progress": measure(asked)}
+                if asked.get("progress")
+                else {"verdict": decide(asked)}
             )
         except Exception as error:  # whatever it is, it is said, and no verdict  # noqa: BLE001
             reply = {"broken": f"{type(error).__name__}: {error}"}
@@ -61,10 +65,24 @@ def serve() -> None:
 
 def decide(request: dict[str, Any]) -> dict[str, Any]:
     """The verdict as JSON."""
-    judge, ending, scenario = (
-        import_module(f"{name}")
-        for name in ("envmill.verifiers.judge", "envmill.verifiers.ending", "schemas.scenario")
-    )
+    (judge,) = _load("envmill.verifiers.judge")
+    return judge.judge(*_read_request(request)).model_dump(mode="json")
+
+
+def measure(request: dict[str, Any]) -> dict[str, Any]:
+    """Goals that hold and guards that are broken, by their numbers."""
+    (progress,) = _load("envmill.verifiers.progress")
+    return progress.find_progress(*_read_request(request))
+
+
+def _load(*names: str) -> list[Any]:
+    """Modules that lie beside, or in EnvMill itself."""
+    return [import_module(f"{name}") for name in names]
+
+
+def _read_request(request: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Verifier, ending, and what generated checks said."""
+    ending, scenario = _load("envmill.verifiers.ending", "schemas.scenario")
     call = import_module("schemas.environment").Call
     told = request["ending"]
     made = ending.CompletedCall
@@ -80,9 +98,7 @@ def decide(request: dict[str, Any]) -> dict[str, Any]:
         ended=told.get("ended", ()),
         answers=told.get("answers", ()),
     )
-    return judge.judge(
-        scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]
-    ).model_dump(mode="json")
+    return scenario.Verifier.model_validate(request["verifier"]), end, request["heard"]
 
 
 def converse(request: dict[str, Any]) -> dict[str, Any]:

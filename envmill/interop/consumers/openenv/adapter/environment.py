@@ -7,6 +7,7 @@ message ──► allowance (who has used it up waits) ──► a thread of the
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -57,6 +58,7 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         self._turn = asyncio.Lock()
         self._session: ScenarioSession | None = None
         self._state = OpenEnvState()
+        self._logs = False
         self._last: OpenEnvObservation | None = None
         """What ended the episode; None while it goes on."""
 
@@ -97,12 +99,15 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         index: int | None = None,
         branch: str = "",
         turn: int | None = None,
+        log_turns: bool = False,
         **_: Any,
     ) -> OpenEnvObservation:
         """Begin a scenario, by its id or by split and index; the first of an environment, or of
         all, where neither is named.
 
-        `branch` begins where another episode was after so many turns, or where it is now. Its turns are made again.
+        `branch` begins where another episode was after so many turns, or where it is now. Its turns
+        are made again. With `log_turns` the metadata of the last observation say what each turn
+        came to.
         """
         asked = {
             "scenario": scenario,
@@ -111,6 +116,7 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
             "index": index,
             "branch": branch,
             "turn": turn,
+            "log_turns": log_turns,
         }
         row = self._choose(**asked)
         return self._begin(
@@ -198,6 +204,7 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         episode_id: str | None,
         branch: str = "",
         turn: int | None = None,
+        log_turns: bool = False,
         **_: Any,
     ) -> OpenEnvObservation:
         origin = _EPISODES.get(branch) if branch else None
@@ -213,7 +220,7 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
                 session = _begin(lambda own: open_shared().begin(row.id, seed, own), lane, row)
         except OutageError as error:
             return self._refuse(row, episode_id, error)
-        self._session = session
+        self._session, self._logs = session, bool(log_turns)
         self._state = OpenEnvState(
             episode_id=episode_id or str(uuid4()),
             scenario=row.id,
@@ -295,11 +302,30 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
             return self._break(verdict.reason)
         self._state.outcome, self._state.ended = verdict.outcome, session.ended or "done"
         # Why it failed is told to nobody: a policy that tries again would read what was expected.
-        metadata = {"outcome": verdict.outcome, "state_hash": verdict.state_hash}
+        metadata: dict[str, Any] = {
+            "outcome": verdict.outcome,
+            "state_hash": verdict.state_hash,
+        }
+        if self._logs:
+            metadata["turns"] = self._log_turns(session)
         self._last = OpenEnvObservation(
             scenario=session.row.id, done=True, reward=verdict.reward, metadata=metadata, **told
         )
         return self._last
+
+    def _log_turns(self, session: ScenarioSession) -> list[dict[str, Any]] | None:
+        """What each turn came to, for the trainer's records. The client's allowance pays for it.
+
+        None where that is not known: the verdict stands.
+        """
+        begun = time.monotonic()
+        try:
+            return open_shared().log_turns(session.turns, session.row.id, session.seed)
+        except (JailError, JudgeError, SetError) as error:
+            _LOG.warning("No log of the turns of %s: %s", session.row.id, error)
+            return None
+        finally:
+            self._allowance.spend(time.monotonic() - begun, 0)
 
     def _break(self, why: str, reply: str = "", refused: str = "") -> OpenEnvObservation:
         """Nothing was found out about the policy."""

@@ -1,0 +1,127 @@
+"""Profiles: what a flow run of this home is, a process or a container, and the work pool that says so.
+
+process   pool `envmill`: a process of this machine
+docker    pool `envmill-docker`: a container of ENVMILL_POOL_IMAGE on this machine's Docker engine
+"""
+
+import importlib.util
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from envmill.errors import SettingsError
+from envmill.settings import ROOT
+from flows.local.home import MARK, Home
+from flows.local.private import is_secret, write_private
+
+ProfileName = Literal["process", "docker"]
+CODE = "/app"
+"""Where the image has the flows."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A kind of worker, and the pool that it serves."""
+
+    name: ProfileName
+    pool: str
+
+
+PROFILES: Mapping[ProfileName, Profile] = {
+    "process": Profile("process", "envmill"),
+    "docker": Profile("docker", "envmill-docker"),
+}
+POOLS = [profile.pool for profile in PROFILES.values()]
+"""Names of the pools whose runs this home keeps watch over."""
+
+JOB: dict[str, Any] = {
+    "job_configuration": {"stream_output": True},
+    "variables": {"type": "object", "properties": {}, "additionalProperties": False},
+}
+"""How the worker starts a flow run. `env` is left out on purpose: Prefect merges a request's into one that is there."""
+
+
+def check_profile(name: ProfileName) -> None:
+    """Refuse one whose worker is not installed."""
+    if name == "docker" and importlib.util.find_spec("prefect_docker") is None:
+        raise SettingsError(
+            "The profile docker needs Prefect's Docker worker, which is not here: pip install 'envmill[docker]'."
+        )
+
+
+def read_profile(home: Home) -> Profile:
+    """The one that the last `envmill up` chose."""
+    path = home.folder / "profile"
+    return PROFILES[
+        "docker" if path.exists() and path.read_text().strip() == "docker" else "process"
+    ]
+
+
+def keep_profile(home: Home, profile: Profile) -> bool:
+    """From now on; whether another one was chosen before."""
+    before = read_profile(home)
+    write_private(home.folder / "profile", profile.name)
+    return before != profile
+
+
+def make_job(home: Home, profile: Profile, url: str) -> dict[str, Any]:
+    """The pool's template: nothing in it is a variable, so that a request chooses no image, command, folder or environment."""
+    if profile.name == "process":
+        return JOB
+    folders = [
+        home.folder,
+        home.settings.bundles,
+        *([] if "://" in home.settings.lake else [Path(home.settings.lake)]),
+    ]
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    # The image's own entry point is `envmill`. What a run needs to know stands here and not under `env`, for the reason above.
+    entry = [
+        "env",
+        *(f"{name}={value}" for name, value in sorted(_list_surroundings(home, url).items())),
+    ]
+    configuration = {
+        "image": home.settings.pool_image,
+        "image_pull_policy": "Never",
+        "network_mode": "host",
+        "volumes": sorted({f"{folder}:{folder}" for folder in folders}),
+        "auto_remove": True,
+        "stream_output": True,
+        "container_create_kwargs": {
+            "entrypoint": entry,
+            "user": f"{os.geteuid()}:{os.getegid()}",
+            "cap_drop": ["ALL"],
+            "security_opt": ["no-new-privileges"],
+        },
+    }
+    return {**JOB, "job_configuration": configuration}
+
+
+def _list_surroundings(home: Home, url: str) -> dict[str, str]:
+    """Where things lie, at the same paths inside; the keys of models are read from the home."""
+    whole = home.child_environ(url)
+    wanted = {
+        name: value
+        for name, value in whole.items()
+        if name.startswith(("ENVMILL_", "AWS_")) and not is_secret(name)
+    }
+    return {**wanted, MARK: whole[MARK], "HOME": "/tmp", "ENVMILL_IMAGES": "/data/images"}
+
+
+def write_prefect_file(home: Home, profile: Profile) -> Path:
+    """prefect.yaml for the pool of a profile."""
+    own = ROOT / "prefect.yaml"
+    if profile.name == "process":
+        return own
+    told = yaml.safe_load(own.read_text())
+    told["pull"] = [{"prefect.deployments.steps.set_working_directory": {"directory": CODE}}]
+    told.pop("definitions", None)
+    for deployment in told["deployments"]:
+        deployment["work_pool"] = {"name": profile.pool}
+    path = home.folder / f"prefect-{profile.name}.yaml"
+    write_private(path, yaml.safe_dump(told, sort_keys=False))
+    return path
