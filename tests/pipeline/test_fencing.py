@@ -73,7 +73,7 @@ async def test_a_zombie_writes_nothing(
     """The second case shows what the fence is for: without it the zombie's rows are the run's, and
     what the successor made is lost."""
     monkeypatch.setattr(HeldLease, "confirm", confirm)
-    coordinate(monkeypatch, expiry=1.0)
+    coordinate(monkeypatch, expiry=3.0)
     lake = str(tmp_path / "lake")
     old, new = (replace(settings_in(tmp_path / name), lake=lake) for name in ("old", "new"))
     begun = {name: asyncio.Event() for name in ("zombie", "successor")}
