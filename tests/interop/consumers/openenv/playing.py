@@ -290,7 +290,7 @@ def knock(url: str) -> dict[str, Any]:
         "no token": ask(f"{url}/metadata"),
         "wrong token": ask(f"{url}/metadata", Authorization="Bearer x"),
         "token": ask(f"{url}/metadata", **bearer)[0],
-        "health": ask(f"{url}/health")[0],
+        "health": ask(f"{url}/health"),
         "origin": ask(f"{url}/metadata", Origin="http://evil.example", **bearer),
         "mcp": ask(
             f"{url}/mcp",
