@@ -21,7 +21,7 @@ def open_coordinator(settings: Settings) -> Coordinator:
     folder = settings.home / "coordination"
     if settings.database:
         return RemoteCoordinator(PostgresDocuments(settings.database.reveal()), folder)
-    if "://" in settings.lake and not settings.lake.startswith("file://"):
+    if settings.lake.partition("://")[0] == "s3":
         return RemoteCoordinator(ObjectDocuments(pick_store(settings.lake)), folder)
     return FolderCoordinator(folder)
 

@@ -3,7 +3,6 @@
 import threading
 import time
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +222,4 @@ async def test_a_budget_whose_document_is_away_raises_and_settles_later(tmp_path
 def test_settings_choose_the_coordinator(tmp_path: Path) -> None:
     settings = Settings.read({"ENVMILL_HOME": str(tmp_path), "ENVMILL_LAKE": str(tmp_path / "l")})
     with closing(open_coordinator(settings)) as coordinator:
-        assert isinstance(coordinator, FolderCoordinator)
-    with closing(open_coordinator(replace(settings, lake=f"file://{tmp_path}/l"))) as coordinator:
         assert isinstance(coordinator, FolderCoordinator)
