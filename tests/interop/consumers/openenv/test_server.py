@@ -215,7 +215,8 @@ def test_a_mistake_is_answered_clearly(served: Served, mistake: str, words: str)
 def test_who_is_let_in(served: Served) -> None:
     told = served.answers["guard"]
     assert [told[name][0] for name in ("no token", "wrong token", "origin")] == [401, 401, 403]
-    assert (told["token"], told["health"], told["mcp"]) == (200, 200, 401)
+    assert (told["token"], told["health"][0], told["mcp"]) == (200, 200, 401)
+    assert told["health"][1]["status"] == "healthy"
     assert told["long"] in (413, 0)
     assert "HTTP 401" in told["socket"]
     assert served.answers["other host"][0] == 403
