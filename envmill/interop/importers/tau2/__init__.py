@@ -194,7 +194,7 @@ class _Import:
         self, label: str, policy: str, program: DomainProgram, tools: list[Tool]
     ) -> Environment:
         two = any(tool.actors == ["user"] for tool in tools)
-        files = {"program.py": program.source}
+        files = dict(program.files)
         if two:
             files[FILE] = _describe_sides(program, tools).model_dump_json(indent=1)
         text = f"The domain {label} of τ²-bench."

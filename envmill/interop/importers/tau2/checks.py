@@ -12,7 +12,7 @@ from schemas.scenario import Check
 NAMES = ("ENV_ASSERTION", "ACTION", "COMMUNICATE")
 """Components that are generated checks. The rest of goals and frame is DB."""
 _IMPORT = "from envmill.runtime import "
-_ALONE = '''
+WITHOUT_RUNTIME = '''
 class Rejection(Exception):
     """A refusal."""
 
@@ -97,7 +97,7 @@ def check(initial, final):
 
 
 def check_assertion(
-    number: int, assertion: ReleasedAssertion, program: str, class_name: str, method: str
+    number: int, assertion: ReleasedAssertion, alone: str, class_name: str, method: str
 ) -> Check:
     """The function runs on the final state, in a copy of the program that stands alone."""
     told = ", ".join(
@@ -113,7 +113,7 @@ def check_assertion(
     )
     wanted = "" if assertion.assert_value else " is false"
     name = f"ENV_ASSERTION {number}: {assertion.env_type} {assertion.func_name}({told}){wanted}"
-    return Check(name=name, op="generated", path=[], source=stand_alone(program) + asked)
+    return Check(name=name, op="generated", path=[], source=alone + asked)
 
 
 def check_action(number: int, action: ReleasedAction, before: Sequence[Json]) -> Check:
@@ -160,7 +160,7 @@ def stand_alone(program: str) -> str:
     head = next(
         (place for place, line in enumerate(lines) if line.startswith(("import ", "from "))), 0
     )
-    return "\n".join([*lines[:head], _ALONE, *lines[head:]])
+    return "\n".join([*lines[:head], WITHOUT_RUNTIME, *lines[head:]])
 
 
 def _fill(text: str, **slots: str) -> str:

@@ -32,7 +32,9 @@ def map_tools(domain: DomainData, program: DomainProgram, tell: Tell) -> list[To
     effects: dict[str, Effect] = {
         name: _find_effect(name, told.get(name)) for name in program.actors
     }
-    tools = stateful.derive_tools(program.source, CLASS, effects)
+    tools = list(program.tools) or stateful.derive_tools(
+        program.files["program.py"], CLASS, effects
+    )
     for name in sorted(told.keys() - program.actors.keys()):
         tell("no_function", name, "tools.json offers it, and the program has no such tool")
     if told:

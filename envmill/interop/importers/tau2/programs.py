@@ -12,6 +12,9 @@ from pathlib import Path
 
 from envmill.errors import SettingsError
 from envmill.interop.bundles.envrun.files import MAX_SOURCE
+from envmill.interop.importers.tau2 import checkout, hosting
+from envmill.interop.importers.tau2.checkout import find_home
+from envmill.interop.importers.tau2.checks import stand_alone
 from envmill.interop.importers.tau2.release import Side
 from schemas.base import Json, is_object
 from schemas.environment import Tool
@@ -72,22 +75,27 @@ SETTLE = Tool(
 class DomainProgram:
     """A program with what its text says of it."""
 
-    source: str
+    files: Mapping[str, str]
+    """Path → text; `program.py` defines `World`."""
     sides: Mapping[str, str]
     """Collection → `agent` or `user`."""
-    hidden: Mapping[str, tuple[str, ...]]
-    """Side of the benchmark → functions that tasks may name."""
+    hidden: Mapping[tuple[str, str], str]
+    """Side of the benchmark and function that tasks may name → method."""
     actors: Mapping[str, str]
     """Tool → whose it is."""
     couplings: tuple[str, ...]
     """Methods that run after each call."""
     origin: str
     """Whose it is, for the parity table."""
+    alone: str
+    """The whole program as one text that needs no runtime: for checks."""
+    tools: tuple[Tool, ...] = ()
+    """Its interface, where `program.py` does not spell it."""
 
     def find_method(self, side: Side, name: str) -> str:
         """The method that a function of a side is; empty where the side has none."""
-        if name in self.hidden.get(side, ()):
-            return f"_{name}"
+        if method := self.hidden.get((side, name)):
+            return method
         owner = "user" if side == "user" else "agent"
         return name if self.actors.get(name) == owner else ""
 
@@ -107,6 +115,8 @@ def find_program(domain: str, tools: Path | None) -> DomainProgram | str:
         raise SettingsError(
             f"There is no {tools}. Name a file of Python, or a folder of such files."
         )
+    if tools.is_dir() and (home := find_home(tools, domain)) is not None:
+        return read_checkout(home, domain)
     path = tools if tools.is_file() else tools / f"{domain}.py"
     if not path.is_file():
         return f"--tools {tools} holds no {domain}.py"
@@ -118,6 +128,36 @@ def find_program(domain: str, tools: Path | None) -> DomainProgram | str:
         raise SettingsError(
             f"{path} cannot be read ({error}). Name a file of Python with --tools."
         ) from None
+
+
+def read_checkout(home: Path, domain: str) -> DomainProgram | str:
+    """The toolkits of a checkout; a text where the folder lacks something."""
+    found = checkout.read_folder(home, domain)
+    if isinstance(found, str):
+        return f"the toolkits of {home.name}: {found}"
+    methods = [(kit.side, one) for kit in found.kits.values() for one in kit.methods]
+    return DomainProgram(
+        files=found.files,
+        sides={
+            name: "user" if side == "user" else "agent"
+            for side, names in found.fields.items()
+            for name in names
+        },
+        hidden={
+            (side, one.node.name): checkout.name_method(one)
+            for side, one in methods
+            if not one.mark
+        },
+        actors={
+            one.node.name: "user" if side == "user" else "agent"
+            for side, one in methods
+            if one.mark
+        },
+        couplings=("_sync",),
+        origin=f"the toolkits of a checkout, {domain}",
+        alone=hosting.stand_alone_text(found.files),
+        tools=checkout.derive_tools(found),
+    )
 
 
 def read_program(source: str, origin: str) -> DomainProgram | str:
@@ -138,14 +178,17 @@ def read_program(source: str, origin: str) -> DomainProgram | str:
         return f"{origin} has no SIDES, a plain dict of collections with `agent` or `user`"
     methods = [node for node in world.body if isinstance(node, ast.FunctionDef)]
     return DomainProgram(
-        source=source,
+        files={"program.py": source},
         sides={str(name): str(side) for name, side in sides.items()},
-        hidden={str(side): tuple(map(str, names)) for side, names in hidden.items()}
-        if is_object(hidden)
-        else {},
+        hidden={
+            (str(side), str(name)): f"_{name}"
+            for side, names in (hidden.items() if is_object(hidden) else ())
+            for name in names
+        },
         actors={node.name: _read_actor(node) for node in methods if not node.name.startswith("_")},
         couplings=tuple(node.name for node in methods if _bears(node, "coupling")),
         origin=origin,
+        alone=stand_alone(source),
     )
 
 

@@ -270,7 +270,7 @@ class TaskMapper:
                     "no_function",
                     f"it asserts {one.func_name} of the {one.env_type}, which the program has not",
                 )
-            yield checks.check_assertion(place, one, self.program.source, CLASS, method)
+            yield checks.check_assertion(place, one, self.program.alone, CLASS, method)
 
     async def _sort(
         self, found: Sequence[Check], initial: State
