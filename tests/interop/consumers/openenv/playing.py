@@ -360,6 +360,11 @@ def connect_bare(url: str) -> Any:
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
+    if asked.keys() == {"talks"}:
+        with serving(8801, TOKEN) as url:
+            told = [play(url, row, moves) for row, moves in asked["talks"]]
+        Path(sys.argv[2]).write_text(json.dumps({"talks": told}))
+        sys.exit()
     first, script = asked["clocked"]
     with serving(8801, TOKEN) as url:
         answers: dict[str, Any] = {
