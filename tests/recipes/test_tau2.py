@@ -12,11 +12,13 @@ from envmill.kinds.dialogue.atoms import ATOMS, find_atom_faults, read_repertoir
 from envmill.kinds.dialogue.equipping import judge_repertoire
 from envmill.kinds.dialogue.kind import DialogueKind
 from envmill.kinds.dialogue.plan import read_dialogue
+from envmill.kinds.dialogue.sides import widen_touches
 from envmill.models.gateway import ModelSession
 from envmill.recipes import tau2
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
-from envmill.stages.build import assemble_environment
+from envmill.stages.build import assemble_environment, store_tests
+from schemas.database import Touch
 from schemas.dialogue import Repertoire
 from schemas.dialogue_prompts import ComposedReply, WordsReply
 from schemas.environment import Environment
@@ -30,6 +32,10 @@ KIND = cast(DialogueKind, KINDS["dialogue"])
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desk() -> Environment:
+    return await make_desk()
+
+
+async def make_desk() -> Environment:
     """The embedded author's, with its atoms beside the program."""
     models = cast(ModelSession, Noting())
     seed = RECIPE.pick_seeds(RunConfig(recipe="tau2", environments=1, seed=7))[0]
@@ -200,3 +206,18 @@ async def test_words_are_held_to_what_was_composed(desk: Environment, jail: Sand
     assert "told only when asked" in find(f"{plain} {symptoms} My code is kestrel-41.")
     assert "symptom" in find(plain)
     assert "fewer than five" in find(f"{plain} {symptoms}", wordings={})
+
+
+async def test_what_a_tool_writes_of_its_own_side_is_added_and_nothing_else(
+    desk: Environment, jail: Sandbox
+) -> None:
+    dialogue, models = read_dialogue(desk.files), cast(ModelSession, Noting())
+    tests = store_tests(desk, await RECIPE.write_tests(desk, None, FIRST, models, {}))
+    forgot = {name: Touch(reads=touch.reads) for name, touch in dialogue.touches.items()}
+    forgetful = dialogue.model_copy(update={"touches": forgot})
+    widened = await widen_touches(forgetful, desk, tests, jail)
+    assert widened.touches["verify_customer"].writes == ["customers"]
+    assert await widen_touches(dialogue, desk, tests, jail) == dialogue
+    sides = {**dialogue.sides, "customers": "user"}
+    other = forgetful.model_copy(update={"sides": sides})
+    assert (await widen_touches(other, desk, tests, jail)).touches["verify_customer"].writes == []

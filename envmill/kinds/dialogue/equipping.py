@@ -18,9 +18,10 @@ from envmill.kinds.authoring.repair import (
 )
 from envmill.kinds.base import BuildResult, PartAuthor
 from envmill.kinds.dialogue.atoms import ATOMS, LEAST, find_atom_faults, name_group
-from envmill.kinds.dialogue.plan import read_dialogue
+from envmill.kinds.dialogue.plan import FILE, read_dialogue
 from envmill.kinds.dialogue.posing import Derive, Poser
 from envmill.kinds.dialogue.proving import GATE, Bench
+from envmill.kinds.dialogue.sides import widen_touches
 from envmill.models.gateway import ModelSession
 from envmill.sandbox import Sandbox
 from schemas.base import Json
@@ -51,6 +52,11 @@ async def equip(
     environment = next((one for one in built.records if isinstance(one, Environment)), None)
     if environment is None:
         return built
+    first, tests = environment, [one for one in built.records if isinstance(one, Test)]
+    dialogue = read_dialogue(environment.files)
+    widened = await widen_touches(dialogue, environment, tests, sandbox)
+    if widened != dialogue:
+        environment = _add(environment, FILE, widened.model_dump_json(indent=1))
 
     async def write(before: _Version | None, repair: Repair, asking: ModelSession) -> _Version:
         repertoire = await author.write_atoms(
@@ -65,7 +71,7 @@ async def equip(
     for version in reversed([one for one in versions if isinstance(one, _Version)]):
         kept, finding = await _keep_best(version, environment, derive, sandbox)
         if kept is not None:
-            return _put(kept, environment, built, (*built.findings, finding), builds)
+            return _put(kept, environment, first, built, (*built.findings, finding), builds)
     others = [one for one in built.records if not isinstance(one, Environment | Test)]
     return BuildResult((*others, *builds), (*built.findings, drop(GATE, *give_up(versions))))
 
@@ -109,18 +115,16 @@ async def _keep_best(
 def _put(
     repertoire: Repertoire,
     environment: Environment,
+    first: Environment,
     built: BuildResult,
     findings: Sequence[Finding],
     builds: Sequence[object],
 ) -> BuildResult:
     """The environment with the file, and its tests as tests of that one."""
-    files = {**environment.files, ATOMS: repertoire.model_dump_json(indent=1)}
-    equipped = type(environment).model_validate(
-        environment.model_dump(mode="json") | {"id": "", "files": files}
-    )
+    equipped = _add(environment, ATOMS, repertoire.model_dump_json(indent=1))
     records = [
         equipped
-        if one is environment
+        if one is first
         else Test.model_validate(
             one.model_dump(mode="json") | {"id": "", "environment": equipped.id}
         )
@@ -129,3 +133,10 @@ def _put(
         for one in built.records
     ]
     return replace(built, records=(*records, *builds), findings=tuple(findings))
+
+
+def _add(environment: Environment, path: str, text: str) -> Environment:
+    files = {**environment.files, path: text}
+    return Environment.model_validate(
+        environment.model_dump(mode="json") | {"id": "", "files": files}
+    )

@@ -46,9 +46,11 @@ def test_harbor_s_own_command_pays_what_the_judge_says(
     engine: Engine, base: CachedImage, task: Path, tmp_path: Path, agent: str, reward: float
 ) -> None:
     engine.ask(["import", str(base.tarball), "envmill/base:1"])
-    command = open_newer_house("harbor", PYTHON).with_name("harbor")
+    # The command's own first line names the folder that the environment was made in.
+    python = open_newer_house("harbor", PYTHON)
+    command = [str(python), str(python.with_name("harbor"))]
     jobs = tmp_path / "jobs"
-    words = [str(command), "run", "-p", str(task), "-a", agent, "-o", str(jobs), "-n", "1", "--yes"]
+    words = [*command, "run", "-p", str(task), "-a", agent, "-o", str(jobs), "-n", "1", "--yes"]
     settings = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
