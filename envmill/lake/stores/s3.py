@@ -4,7 +4,7 @@
 # (s3fs ships no types and is an extra)
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
@@ -46,18 +46,27 @@ class S3Store:
         return False
 
     def entries(self, folder: str) -> list[StoredFile]:
-        found = [one for one in self._list(folder) if one["type"] == "file"]
-        return [
-            StoredFile(
-                f"{folder}/{_base(one)}",
-                int(one["size"]),
-                cast(datetime, one["LastModified"]).timestamp(),
-            )
-            for one in found
-        ]
+        """By pages: a folder of a million files would take 1.5 GB as s3fs lists it."""
+        return sorted(
+            (
+                StoredFile(
+                    f"{folder}/{_base(one['Key'])}",
+                    int(one["Size"]),
+                    cast(datetime, one["LastModified"]).timestamp(),
+                )
+                for page in self._list(folder)
+                for one in page.get("Contents", ())
+                if not one["Key"].endswith("/")
+            ),
+            key=lambda entry: entry.name,
+        )
 
     def folders(self, folder: str) -> list[str]:
-        return sorted(_base(one) for one in self._list(folder) if one["type"] == "directory")
+        return sorted(
+            _base(one["Prefix"])
+            for page in self._list(folder)
+            for one in page.get("CommonPrefixes", ())
+        )
 
     def read(self, name: str) -> bytes:
         try:
@@ -82,14 +91,22 @@ class S3Store:
     def locate(self, name: str) -> str:
         return f"{self.url}/{name}"
 
-    def _list(self, folder: str) -> list[Mapping[str, Any]]:
+    def _list(self, folder: str) -> Iterator[Mapping[str, Any]]:
+        bucket, _, prefix = self.url.removeprefix("s3://").partition("/")
+        asked: dict[str, str] = {
+            "Bucket": bucket,
+            "Prefix": "/".join(filter(None, (prefix, folder))) + "/",
+            "Delimiter": "/",
+        }
         try:
-            return sorted(
-                self.filesystem.ls(self.locate(folder), detail=True, refresh=True),
-                key=lambda one: str(one["name"]),
-            )
+            while True:
+                page = self.filesystem.call_s3("list_objects_v2", **asked)
+                yield page
+                if not (token := page.get("NextContinuationToken")):
+                    return
+                asked["ContinuationToken"] = token
         except FileNotFoundError:
-            return []
+            return
         except OSError as error:
             raise self._cannot("list", folder, error) from error
 
@@ -107,8 +124,8 @@ class S3Store:
         )
 
 
-def _base(one: Mapping[str, Any]) -> str:
-    return str(one["name"]).rstrip("/").rpartition("/")[2]
+def _base(key: str) -> str:
+    return key.rstrip("/").rpartition("/")[2]
 
 
 def _code(error: BaseException) -> str:
