@@ -13,6 +13,9 @@ EnvMillError
 ├── SandboxError    the jail could not be started or broke
 ├── BuildError      a program cannot be made to run
 ├── LakeError       a file of the lake is missing, damaged or of a foreign shape
+│   └── LakeUnreachable its store cannot be reached now
+├── CoordinationError  what the processes of a run share cannot be used
+│   └── LeaseLost       another process has taken the work over
 ├── Refused         a question to the lake does more than read, or took more than it may
 └── StepFailed      items of a step ended in error
 """
@@ -101,6 +104,22 @@ class BuildError(EnvMillError):
 
 class LakeError(EnvMillError):
     """A lake file is missing, damaged or of another shape."""
+
+
+class LakeUnreachable(LakeError):
+    """The store cannot be reached, or cannot serve now. What was published stays."""
+
+    retryable = True
+
+
+class CoordinationError(EnvMillError):
+    """Leases and budgets, which the processes of a run share, cannot be read or changed; nothing is known about any item."""
+
+
+class LeaseLost(CoordinationError):
+    """This process was taken for dead, and another has its work. What it made is not published."""
+
+    retryable = True
 
 
 class Refused(EnvMillError):

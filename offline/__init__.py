@@ -13,7 +13,7 @@ from typing import Any
 
 from envmill.errors import SettingsError
 from envmill.toolgraph.references import walk_nodes
-from offline import errands, growing, linking, rewording, sketching, systems, tabling
+from offline import desks, errands, growing, linking, rewording, sketching, systems, tabling
 from offline.blueprint import write_blueprint
 from offline.chaining import find_whole, is_whole, list_touched, spread_samples, write_chain
 from offline.compose import compose_domain
@@ -95,7 +95,7 @@ def answer(
 
     `talk` is the conversation after the prompt: earlier replies and what was complained about them, in turn.
     """
-    if apart := _MACHINES.get(prompt):
+    if apart := _find_apart(prompt, inputs):
         return apart.answer(prompt, inputs, seed, sample, mistakes, talk)
     case = _open_case(prompt, inputs, seed, sample, talk)
     fault = _find_fault(prompt, case, inputs, sample, mistakes, talk)
@@ -107,12 +107,17 @@ def planted(
 ) -> str:
     """Name of the mistake that `answer` plants for the same arguments; empty when the reply is
     clean."""
-    if apart := _MACHINES.get(prompt):
+    if apart := _find_apart(prompt, inputs):
         return apart.planted(prompt, inputs, seed, sample, mistakes, talk)
     fault = _find_fault(
         prompt, _open_case(prompt, inputs, seed, sample, talk), inputs, sample, mistakes, talk
     )
     return fault.kind if fault else ""
+
+
+def _find_apart(prompt: str, inputs: Json) -> Any:
+    """The author of machines or of desks, where a prompt is theirs."""
+    return desks if desks.is_asked(prompt, inputs) else _MACHINES.get(prompt)
 
 
 def plant(prompt: str, kind: str, inputs: Json, seed: int, sample: int) -> PlantedFault | None:

@@ -97,6 +97,8 @@ class Coupling(Contract):
     """Collections it looks at."""
     writes: list[str]
     """Collections it changes."""
+    says: str = ""
+    """What it makes of what it reads, in words, for the program's author."""
 
 
 class Goal(Contract):
@@ -148,3 +150,71 @@ class Dialogue(Contract):
     """What people want."""
     personas: list[Persona] = []
     """Who they are."""
+    composed: bool = False
+    """Whether scenarios are composed of atoms, which are written over the program."""
+
+
+class AtomStep(Contract):
+    """A call of an atom, as its author writes it: whose tool it is says who makes it."""
+
+    tool: str
+    """Tool of either side."""
+    arguments: dict[str, Json] = {}
+    """Arguments object."""
+    asks: str = ""
+    """What the agent asks the user before it, and goes on after a yes."""
+
+
+class Break(Contract):
+    """A field of a record of the healthy state that is otherwise."""
+
+    row: str
+    """`collection/key`."""
+    field: str
+    """Field of that record."""
+    value: Json
+    """What it holds instead."""
+
+
+class Atom(Contract):
+    """One fault that scenarios are composed of: what breaks, what mends it, and what shows that it is mended."""
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    """Name by which faults and evidence call it."""
+    group: str = ""
+    """Exclusive set: a scenario has one of a set at most. Empty for a set of its own."""
+    goal: str
+    """The goal of the dialogue that it stands in the way of."""
+    symptom: str
+    """What the user notices of it, in their words, without the cause."""
+    breaks: list[Break] = Field(min_length=1)
+    """What is otherwise than in the healthy state."""
+    fix: list[AtomStep] = Field(min_length=1)
+    """Calls of both sides that mend it, looks included, in order."""
+    mended: list[StateCondition] = Field(min_length=1)
+    """Fields that hold so where it is mended, and not all of them where it is broken."""
+    unfixable: bool = False
+    """Nobody mends it here: the fix ends in handing the case over."""
+    say: str = ""
+    """What the user is told at the end because of it; empty where nothing is."""
+
+
+class Repertoire(Contract):
+    """`atoms.json`: what the scenarios of a dialogue environment are composed of."""
+
+    state: dict[str, Json]
+    """The healthy state."""
+    facts: dict[str, Json] = {}
+    """What the user knows: name in words → value."""
+    hidden: list[str] = []
+    """Names of those that are told only when asked for."""
+    begins: list[AtomStep]
+    """Looks with which each conversation begins: they find the user's records."""
+    ends: list[AtomStep] = []
+    """Looks by which both make sure that all is well."""
+    say: str
+    """Last words where all was mended."""
+    needs: dict[str, list[str]] = {}
+    """Tool of the user → arguments whose values the agent must name first."""
+    atoms: list[Atom] = Field(min_length=1)
+    """Faults, in an order in which mending one undoes none before."""

@@ -18,6 +18,7 @@ RecipeName = Literal[
     "autoforge",
     "perturb",
     "endless_terminals",
+    "tau2",
 ]
 ProviderName = Literal[
     "offline",

@@ -299,10 +299,14 @@ class Verifier(Contract):
     """Columns that must hold some text in rows that may change: texts that nobody dictated."""
     sides: dict[str, str] = {}
     """Collection → side whose it is, where the end states of several sides are reported apart."""
+    unjudged: list[str] = []
+    """What only a model could judge, and none is asked: where all else holds, the verdict is an error and no pass."""
 
     @model_serializer(mode="wrap")
     def _write(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return leave_out(write(self), "procedure", "facts", "harm", "free", "worded", "sides")
+        return leave_out(
+            write(self), "procedure", "facts", "harm", "free", "worded", "sides", "unjudged"
+        )
 
 
 class Bounds(Contract):

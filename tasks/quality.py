@@ -17,7 +17,7 @@ from prefect.artifacts import acreate_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from envmill.errors import StepFailed
-from envmill.lake.lease import hold
+from envmill.lake.coordination import hold
 from envmill.pipeline.line import STEP
 from envmill.pipeline.quarantine import GATE, set_aside
 from envmill.pipeline.runner import Runner
@@ -68,7 +68,7 @@ async def hold_to_promises(
     """Set aside what can be set aside until nothing is broken or an invariant is; the last survey,
     and how many breaches that took."""
     aside, found = 0, Survey((), ())
-    async with hold(walk.context.settings.home / "leases" / walk.context.run / GATE):
+    async with hold(walk.coordinator, f"{walk.context.run}/{GATE}"):
         for _ in range(_ROUNDS):
             found = await asyncio.to_thread(_check, walk, steps, tables)
             if found.invariants or not found.breaches:

@@ -169,7 +169,11 @@ class RolloutLoop:
             self._claimed |= dict.fromkeys(claimed, answer.text)
         told = [line.text for line in self._dialogue if line.who == "agent"]
         contract, deeds = self._knowledge.contract, self._knowledge.deeds
-        strange = find_strange(text, deeds, render_known(self._knowledge)) if answer.does else ""
+        strange = (
+            find_strange(self._dialogue[-1].text, deeds, render_known(self._knowledge))
+            if answer.does
+            else ""
+        )
         refusal = turn_down(strange) if strange else ""
         lacking = {
             name: refusal or find_lacking(name, deeds[name], contract, told) for name in answer.does

@@ -84,6 +84,12 @@ _PROOFS: dict[str, tuple[str, ...]] = {
             "no_composition",
         ),
     ),
+    # Atoms of a dialogue: claims that were played in the jail and do not hold.
+    "atoms": (
+        *("bad_reply", "bad_atoms", "not_settled", "not_healthy", "not_broken", "fix_refused"),
+        *("look_changes", "nothing_changes", "fixed_early", "not_fixed", "fixed_after_all"),
+        *("idle_step", "one_sided", "policy_broken"),
+    ),
     # Lines of an errand plan: what is wrong with one, and what became of its place. None of them
     # drops a scenario.
     "errand": ("bad_reply", "no_line", "line_*", "left_by_author"),

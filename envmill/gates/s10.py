@@ -30,6 +30,7 @@ from envmill.gates.reading.known_values import (
 )
 from envmill.gates.reading.request_alignment import RequestAlignment
 from envmill.gates.s15 import describe_row, list_targets
+from envmill.kinds.dialogue.atoms import ATOMS
 from envmill.language.dates import Day
 from envmill.language.numbers import find_numbers
 from envmill.language.words import Span, normalise
@@ -95,7 +96,9 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         *list_unmatched(subject, near, far, shown),
         *list_mismatches(asked, shown),
     ]
-    found += await list_unasked_changes(subject, means, asked)
+    if ATOMS not in subject.environment.files:
+        # Of what was composed the user says what they notice, and not what is to be changed.
+        found += await list_unasked_changes(subject, means, asked)
     found += await list_disorder(subject, means, asked)
     evidence: Json = [{"contradiction": each, "what": what} for each, what, _ in found]
     loose = sorted(str(one) for one in list_amounts(subject) if one not in near.numbers)

@@ -23,6 +23,7 @@ from envmill.gates.reading.known_values import list_leaves
 from envmill.gates.reading.mapping import MOST, ask_map, find_unfair, list_demands
 from envmill.gates.reading.mapping import PROMPT as MAPPER
 from envmill.kinds import kind_of
+from envmill.kinds.dialogue.atoms import ATOMS
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession, name_judge
 from schemas.base import Json, canonical_json, is_array, is_object
@@ -36,6 +37,10 @@ CODES: Mapping[str, ReasonClass] = dict.fromkeys(
 )
 PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "reader.md", ReaderInput, ReaderReply)
 
+_COMPOSED = (
+    "The request tells what the user notices, and what mends it is found on the way: it was proved "
+    "when the scenario was composed."
+)
 _WHOLE = 40
 """Rows up to which a table is shown whole."""
 _LEAST_SHARE = 4
@@ -55,6 +60,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
             "no_reader",
             "No model was asked: `suspicions` is `keep`, or the judge is the embedded one.",
         )
+    if ATOMS in subject.environment.files:
+        return pass_by(GATE, "composed", _COMPOSED)
     read, mapped = await asyncio.gather(
         _read(subject, means, means.models), _map(subject, means, means.models)
     )

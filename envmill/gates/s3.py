@@ -152,10 +152,13 @@ def leave_out(oracle: Sequence[Call], call: Call) -> list[Call]:
 
 
 def is_required(subject: ScenarioCase, call: Call) -> bool:
-    """Whether the procedure names a call like this one."""
-    predicates = subject.scenario.verifier.procedure
-    patterns = [each.call for each in predicates if each.op == "required"] + [
-        each.first for each in predicates if each.first
+    """Whether the procedure names a call like this one; what must come before a call that the path does not make is not required."""
+    predicates, oracle = subject.scenario.verifier.procedure, subject.scenario.oracle
+    patterns = [each.call for each in predicates if each.op == "required"]
+    patterns += [
+        each.first
+        for each in predicates
+        if each.first and any(is_like(made, each.call) for made in oracle)
     ]
     return any(is_like(call, pattern) for pattern in patterns)
 

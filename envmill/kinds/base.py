@@ -22,6 +22,7 @@ from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
 from schemas.base import Json, Record
 from schemas.database import Policy, Table
+from schemas.dialogue import Repertoire
 from schemas.environment import Blueprint, Effect, Environment, Tool
 from schemas.errand import Part
 from schemas.folder import Touch
@@ -96,6 +97,13 @@ class PartAuthor(Protocol):
         """The part as text: a module, or the JSON of an image or of commands. The third argument
         holds the parts there are, the part's
         failed version too."""
+        ...
+
+    @property
+    def write_atoms(
+        self,
+    ) -> Callable[[Environment, Repertoire | None, Repair, ModelSession], Awaitable[Repertoire]]:
+        """What scenarios of a dialogue are composed of; with the one before, its repair."""
         ...
 
 

@@ -113,6 +113,8 @@ def _find_type_faults(plan: Blueprint) -> Iterator[str]:
             yield f"The tool {tool.name} says no types: give its inputs and outputs."
             continue
         for side, schema in (("inputs", signed.inputs), ("outputs", signed.outputs)):
+            if side == "outputs" and not schema:
+                continue  # nothing is promised of the reply
             if fault := _find_schema_fault(
                 schema, ("object",) if side == "inputs" else ("object", "array")
             ):

@@ -3,8 +3,8 @@ many machines.
 
 claim n ─► every earlier attempt has ended, or is ended for it ─► what still lacks is known ─► files ─► commit n
 
-So no two commits of a batch hold work on the same subject: each was made by somebody who saw all
-commits before it.
+So no two commits of a batch hold work on the same subject: each was made by somebody who saw all commits before it. A writer whose
+lease went to another process has its claim ended, and neither ends the attempts of others nor commits.
 """
 
 import asyncio
@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable
 
 import orjson
 
+from envmill.errors import LeaseLost
 from envmill.lake.arrow import Stamp
 from envmill.lake.commits import find_ended, void
+from envmill.lake.coordination.lease import HeldLease
 from envmill.lake.files import BatchName, folder_of
 from envmill.lake.merges import MergeRecords
 from envmill.lake.stores.base import Store
@@ -55,14 +57,20 @@ class Attempts:
         )
 
     async def take_turn(
-        self, make_stamp: Callable[[int], Stamp], tables: Iterable[str], patience: float = PATIENCE
+        self,
+        make_stamp: Callable[[int], Stamp],
+        tables: Iterable[str],
+        patience: float = PATIENCE,
+        lease: HeldLease | None = None,
     ) -> tuple[Stamp, BatchName]:
-        """Claim the next attempt and see every earlier one ended. What lacks must be asked for
-        after this."""
+        """Claim the next attempt and see every earlier one ended. What lacks must be asked for after this.
+
+        LeaseLost when the lease, looked at after the claim, is another's: whoever took it before that sees our claim."""
         first, tables = make_stamp(0), list(tables)
         while True:
             stamp = make_stamp(self.next(first.run, first.step, first.bucket))
             if batch := self.claim(stamp, tables):
+                await self._confirm(stamp.run, batch, lease)
                 await self._end_before(stamp.run, batch, patience)
                 return stamp, batch
 
@@ -76,6 +84,14 @@ class Attempts:
     def void(self, run: str, batch: BatchName) -> bool:
         """End an attempt without a commit. False when it had ended."""
         return void(self._store, run, batch)
+
+    async def _confirm(self, run: str, batch: BatchName, lease: HeldLease | None) -> None:
+        try:
+            if lease is not None:
+                await lease.confirm()
+        except LeaseLost:
+            self.void(run, batch)
+            raise
 
     async def _end_before(self, run: str, batch: BatchName, patience: float) -> None:
         deadline = time.monotonic() + patience

@@ -17,8 +17,8 @@ import orjson
 
 from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp
+from envmill.lake.coordination.locking import try_lock
 from envmill.lake.lake import Lake
-from envmill.lake.lease import try_lock
 from envmill.lake.stores.local import make_folder, sync_folder
 from schemas.ledger import ModelCall
 from schemas.shapes import Row, upgrade, version_of
@@ -28,19 +28,12 @@ class Journal:
     """One process's journal of one run; the file stays locked while the process lives."""
 
     def __init__(self, folder: Path) -> None:
-        self.name = uuid.uuid4().hex
-        self.path = folder / f"{self.name}.jsonl"
-        try:
-            make_folder(folder)
-            self._file = _create_locked(self.path)
-        except OSError as error:
-            raise LakeError(
-                f"No journal can be opened in {folder} ({error}). Make it writable, or set "
-                "ENVMILL_HOME elsewhere."
-            ) from error
+        self._folder = folder
+        self._open()
         self._waiting: list[tuple[bytes, asyncio.Future[None]]] = []
         self._flusher: asyncio.Task[None] | None = None
-        self._lines = self._good = 0
+        self._lines = 0
+        self._committing = asyncio.Lock()
         self._closed = False
 
     def next_ordinal(self) -> str:
@@ -63,10 +56,33 @@ class Journal:
     async def _flush(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting, []
-            failure = await asyncio.to_thread(self._commit, b"".join(line for line, _ in batch))
+            async with self._committing:
+                failure = await asyncio.to_thread(self._commit, b"".join(line for line, _ in batch))
             for _, done in batch:
                 if not done.done():
                     done.set_exception(failure) if failure else done.set_result(None)
+
+    def _open(self) -> None:
+        name = uuid.uuid4().hex
+        path = self._folder / f"{name}.jsonl"
+        try:
+            make_folder(self._folder)
+            self._file = _create_locked(path)
+        except OSError as error:
+            raise LakeError(
+                f"No journal can be opened in {self._folder} ({error}). Make it writable, or set ENVMILL_HOME elsewhere."
+            ) from error
+        self.name, self.path, self._good = name, path, 0
+
+    async def rotate(self) -> bool:
+        """Go on in a new file, so that the old one can be sealed. False when there is nothing in it."""
+        async with self._committing:
+            if self._closed or not self._good:
+                return False
+            old = self._file
+            await asyncio.to_thread(self._open)
+            os.close(old)
+            return True
 
     def _commit(self, lines: bytes) -> LakeError | None:
         """All lines or none: half a line in the middle would make the whole journal unreadable."""

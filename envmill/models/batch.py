@@ -11,11 +11,10 @@ import socket
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from envmill.errors import BadRequest, KeyRefused, Outage, Pending, SettingsError
-from envmill.lake.lease import hold
 from envmill.lake.stores import Store
 from envmill.models.base import Completion, Request
 from envmill.models.batches import CARRIERS, DIALECTS, folder_of
@@ -57,7 +56,7 @@ class Batch:
         dialect: Dialect,
         model: str,
         slips: Slips,
-        lease: Path,
+        lease: Callable[[], AbstractAsyncContextManager[object]],
         endpoint: str = "",
         own: bool = True,
         clock: Callable[[], float] = time.time,
@@ -115,7 +114,7 @@ class Batch:
         async with self._lock:
             self._looked = False
             if self._waiting:
-                async with hold(self._lease):
+                async with self._lease():
                     await self._send_waiting()
             return self._watch.underway
 
@@ -176,7 +175,7 @@ class Batch:
     async def _find(self, name: str, subject: str) -> Outcome | None:
         async with self._lock:
             if not self._looked:
-                async with hold(self._lease):
+                async with self._lease():
                     await self._poll()
                 self._looked = True
                 self._terms = replace(
@@ -270,13 +269,18 @@ def open_carrier(spec: Spec, settings: Settings, run: str) -> Carrier:
     )
 
 
-def open_batch(spec: Spec, settings: Settings, store: Store, run: str) -> Batch:
+def open_batch(
+    spec: Spec,
+    settings: Settings,
+    store: Store,
+    run: str,
+    lease: Callable[[], AbstractAsyncContextManager[object]],
+) -> Batch:
     """A model asked through batches, with the slips of a run."""
     dialect, own = (
         DIALECTS[spec.direct.provider](),
         spec.direct.provider in VENDORS and not _find_place(spec, settings).url,
     )
-    lease = settings.home / "leases" / run / "batches"
     return Batch(
         open_carrier(spec, settings, run),
         dialect,

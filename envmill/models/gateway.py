@@ -8,7 +8,7 @@ known? ──yes─────────────────────�
 import asyncio
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -34,6 +34,7 @@ from envmill.models.share import Shares, is_limited
 from schemas.ledger import ModelCall
 
 _are_kin = cache(are_related)
+_POLL = 0.5  # seconds
 
 __all__ = ["CallPolicy", "Gateway", "Known", "ModelSession"]
 
@@ -61,6 +62,8 @@ class CallPolicy:
     """Replies of another run that may be reused."""
     lender: str = ""
     """That run."""
+    is_assured: Callable[[], bool] = lambda: True
+    """Whether the others still take this process for alive; if not, nothing new is asked."""
 
     def close(self) -> None:
         """Leave budget and limits to the other processes."""
@@ -211,6 +214,7 @@ class Gateway:
             await budget.hold(foreseen, guessed) if budget is not None and later is None else None
         )
         try:
+            await self._wait_until_assured()
             completion = await caller.call(request, expected, effort)
             caller.experience.learn(request, characters, completion.usage)
             if completion.cost is None and price is not None:
@@ -225,6 +229,11 @@ class Gateway:
         if later is not None:
             later.settle(request, took)
         return completion
+
+    async def _wait_until_assured(self) -> None:
+        """A process that others may take for dead asks nothing: they would ask the same."""
+        while not self.discipline.is_assured():  # noqa: ASYNC110  a thread gives the signs of life
+            await asyncio.sleep(_POLL)
 
     async def _note_failure(self, known: dict[str, Any], error: ModelError, effort: Effort) -> None:
         nothing = {"reused": False, "tokens_in": 0, "tokens_out": 0, "cost": 0.0, "reply": ""}

@@ -118,6 +118,8 @@ class Limiter:
                 else pause
             )
         self._paused_until = max(self._paused_until, now + pause)
+        if self._share is not None:
+            self._share.complain(pause)
 
     def leave(self, passage: Admission) -> None:
         """However the call ended."""
@@ -170,6 +172,9 @@ class Limiter:
             return
         self._looked, self._share = now, self._share or self._open_share()
         crowd = self._share.exchange(self.window.in_flight)
+        if crowd.complaints and self.window.in_flight:
+            self.window.shrink(now - LOOK, now)  # once, where we heard it ourselves
+        self._paused_until = max(self._paused_until, now + crowd.pause)
         self.window.bound = crowd.bound(self.window.in_flight, self.window.ceiling)
         self.requests.divide(crowd.holders)
         self.tokens.divide(crowd.holders)

@@ -4,6 +4,7 @@ and what the ledger knows."""
 from collections.abc import Iterable
 
 from envmill.errors import SettingsError
+from envmill.lake.coordination import Coordinator
 from envmill.lake.events import note
 from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
@@ -44,7 +45,7 @@ def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) ->
     agreed = Allowance(fixed.budget, fixed.budget_tokens)
     changes = sorted(
         (row for row in lake.read(RunEvent, run) if row.event == "budget"),
-        key=lambda row: row.happened_at,
+        key=_order,
     )
     if changes:
         agreed = Allowance(changes[-1].detail["money"], changes[-1].detail["tokens"])
@@ -54,8 +55,18 @@ def agree_on_budget(run: str, asked: RunConfig, fixed: RunConfig, lake: Lake) ->
     )
     if not asked.run or wanted == agreed:
         return agreed
-    note(lake, run, "budget", {"money": wanted.money, "tokens": wanted.tokens})
+    note(
+        lake,
+        run,
+        "budget",
+        {"money": wanted.money, "tokens": wanted.tokens, "number": len(changes) + 1},
+    )
     return wanted
+
+
+def _order(change: RunEvent) -> tuple[int, str]:
+    """By number, where versions that wrote it did: clocks of two machines may differ."""
+    return change.detail.get("number", 0), change.happened_at
 
 
 def set_terms(
@@ -63,12 +74,12 @@ def set_terms(
     config: RunConfig,
     allowance: Allowance,
     settings: Settings,
+    coordinator: Coordinator,
     lake: Lake,
     cast: RoleModels,
     calls: Iterable[ModelCall],
 ) -> CallPolicy:
-    """Open the budget beside the leases; its processes find each other there. Whoever sets terms
-    closes them."""
+    """Open the budget of the run and our shares of the limits. Whoever sets terms closes them."""
     prices = Prices.load(settings.prices)
     providers: list[Provider] = [cast.author, *cast.others.values()]
     if allowance.money is not None:
@@ -81,10 +92,11 @@ def set_terms(
         ),
         retries=Retries(deadline=settings.call_seconds),
         prices=prices,
-        budget=Budget(settings.home / "budgets" / run, allowance, count_spent(calls))
+        budget=Budget(coordinator, run, allowance, count_spent(calls))
         if allowance.bounded
         else None,
-        shares=Shares(settings.home / "shares"),
+        shares=Shares(coordinator),
+        is_assured=coordinator.is_assured,
         redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
         borrowed=read_replies(config.reuse, settings, lake) if config.reuse else {},
         lender=config.reuse,

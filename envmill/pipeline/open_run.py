@@ -1,17 +1,18 @@
 """Opening a run: the config it keeps, what it already knows, and the means to go on."""
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from contextlib import asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from envmill.errors import SettingsError
 from envmill.gates.reading.calibrations import read_calibrations
 from envmill.kinds import open_sandbox
-from envmill.lake.arrow import Stamp
+from envmill.lake.coordination import Coordinator, hold
 from envmill.lake.events import note
-from envmill.lake.journal import Journal, read_calls, seal
+from envmill.lake.identity import check_identity
+from envmill.lake.journal import Journal, read_calls
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
 from envmill.models.base import Provider
@@ -24,7 +25,9 @@ from envmill.models.replay import open_playback
 from envmill.models.role_models import Opener, RoleModels, check_cast, open_cast, read_specs
 from envmill.models.spec import BATCH, Spec
 from envmill.models.terms import agree_on_budget, check_terms, hold_calls, read_replies, set_terms
+from envmill.pipeline.calls import RunCalls
 from envmill.pipeline.choice import find_choice, settle_choice
+from envmill.pipeline.coordinating import agree_on_coordinator, open_coordinator
 from envmill.pipeline.given import find_given
 from envmill.pipeline.runner import Runner
 from envmill.pipeline.version import claim_version
@@ -51,58 +54,60 @@ async def open_walk(
     """Everything one process needs to work on a run. A run keeps the config it started with,
     whatever is asked later."""
     lake = Lake(open_store(settings.lake))
+    check_identity(lake.store, settings.home)
     _check(run, config, settings, lake, answer)
     asked, (config, recipe, past) = config, _settle(run, config, lake)
-    folder = settings.home / "journal" / run
-    seal(folder, lake, _seal_stamp(run))
-    journalled = list(
-        read_calls(folder)
-    )  # before the lake: a journal sealed between the two is then seen twice, never missed
-    calls = [*lake.read(ModelCall, run), *journalled]
-    known = {(call.request, call.sample): call for call in calls if call.answers}
-    allowance = agree_on_budget(run, asked, config, lake)
-    playback = open_playback(
-        _read_recording(config, settings, lake), calls, config.playback == "by-order"
-    )
-    cast = open_cast(
-        config, settings, _open_house(run, config, settings, lake, answer, playback["author"])
-    )
-    if config.provider == "replay":
-        cast = RoleModels(cast.author, {**playback, **cast.others})
-    terms = set_terms(run, config, allowance, settings, lake, cast, calls)
-    _bind_batches(cast, terms, known)
-    journal, calibrations = Journal(folder), tuple(read_calibrations(settings.calibrations))
-    keepers = GateWorkers(settings, find_truth)
-    try:
-        async with open_sandbox(settings) as sandbox:
-            door = Gateway(cast.author, journal, known, config.run_seed, cast.others, terms)
-            context = RunContext(
-                run,
-                config,
-                settings,
-                recipe,
-                door,
-                sandbox,
-                keepers,
-                find_truth=find_truth,
-                calibrations=calibrations,
-                past=past,
-            )
-            yield Runner(context, lake)
-    finally:
-        await keepers.close()
-        await cast.close()
-        await journal.close()
-        terms.close()
-        seal(folder, lake, _seal_stamp(run))
-        if config.record:
-            write_recording(
-                Path(config.record),
-                run,
-                read_replies(run, settings, lake).values(),
-                terms.redactor,
-                past,
-            )
+    with closing(open_coordinator(settings)) as coordinator:
+        agree_on_coordinator(run, lake, coordinator)
+        calls = RunCalls(run, lake, settings.home / "journal" / run)
+        allowance = agree_on_budget(run, asked, config, lake)
+        playback = open_playback(
+            _read_recording(config, settings, lake), calls.at_opening, config.playback == "by-order"
+        )
+        cast = open_cast(
+            config,
+            settings,
+            _open_house(run, config, settings, lake, coordinator, answer, playback["author"]),
+        )
+        if config.provider == "replay":
+            cast = RoleModels(cast.author, {**playback, **cast.others})
+        terms = set_terms(
+            run, config, allowance, settings, coordinator, lake, cast, calls.at_opening
+        )
+        _bind_batches(cast, terms, calls.known)
+        calibrations = tuple(read_calibrations(settings.calibrations))
+        keepers = GateWorkers(settings, find_truth)
+        try:
+            async with open_sandbox(settings) as sandbox:
+                door = Gateway(
+                    cast.author, calls.journal, calls.known, config.run_seed, cast.others, terms
+                )
+                context = RunContext(
+                    run,
+                    config,
+                    settings,
+                    recipe,
+                    door,
+                    sandbox,
+                    keepers,
+                    find_truth=find_truth,
+                    calibrations=calibrations,
+                    past=past,
+                )
+                yield Runner(context, lake, coordinator, calls)
+        finally:
+            await keepers.close()
+            await cast.close()
+            terms.close()
+            await calls.close()
+            if config.record:
+                write_recording(
+                    Path(config.record),
+                    run,
+                    read_replies(run, settings, lake).values(),
+                    terms.redactor,
+                    past,
+                )
 
 
 def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe, Past]:
@@ -171,6 +176,7 @@ def _open_house(
     config: RunConfig,
     settings: Settings,
     lake: Lake,
+    coordinator: Coordinator,
     answer: Author | None,
     playback: Provider,
 ) -> dict[str, Opener]:
@@ -179,7 +185,8 @@ def _open_house(
         "offline": lambda _: Offline(answer, config.mistakes, settings.author_url),
         "replay": lambda _: playback,
     }
-    batch: Opener = lambda spec: open_batch(spec, settings, lake.store, run)  # noqa: E731
+    lease = partial(hold, coordinator, f"{run}/batches")
+    batch: Opener = lambda spec: open_batch(spec, settings, lake.store, run, lease)  # noqa: E731
     return house | {f"{BATCH}{kind}": batch for kind in CARRIERS}
 
 
@@ -227,7 +234,3 @@ def _read_recording(config: RunConfig, settings: Settings, lake: Lake) -> list[M
     if is_file(config.recording):
         return read_recording(Path(config.recording))
     return list(read_replies(config.recording, settings, lake).values())
-
-
-def _seal_stamp(run: str) -> Stamp:
-    return Stamp(run, "", "", 0, 1, "", datetime.now(UTC).isoformat())

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from envmill.lake.coordination import hold
 from envmill.lake.lake import group_rows
-from envmill.lake.lease import hold
 from envmill.pipeline.line import STEP
 from envmill.pipeline.runner import Runner, bucket_of
 from schemas.base import digest
@@ -60,13 +60,11 @@ async def _set_bucket_aside(
     rows: Mapping[str, Sequence[Quarantine]],
     losses: Sequence[Loss],
 ) -> bool:
-    async with hold(
-        walk.context.settings.home / "leases" / walk.context.run / f"{step}-{bucket:02d}"
-    ):
+    async with hold(walk.coordinator, f"{walk.context.run}/{step}-{bucket:02d}") as lease:
         lake, run, mark = walk.lake, walk.context.run, walk.marks[step]
         aside = group_rows(row for subject in sorted(subjects) for row in rows.get(subject, ()))
         stamp, attempt = await lake.attempts.take_turn(
-            partial(walk.stamp, step, mark.fingerprint, bucket), aside
+            partial(walk.stamp, step, mark.fingerprint, bucket), aside, lease=lease
         )
         number = stamp.try_number
         exits = _latest_exits(lake.read(Attrition, run, mark), subjects)

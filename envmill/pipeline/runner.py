@@ -2,7 +2,7 @@
 tests and benchmarks call it bare.
 
 plan(step)          ─► buckets with something lacking
-work(step, bucket)  ─► lease ─► ask again ─► subjects ─► one published batch
+work(step, bucket)  ─► lease ─► ask again ─► subjects ─► lease confirmed ─► one published batch
 conclude(step)      ─► batches of model calls handed in ─► Pending, when subjects wait for one
 """
 
@@ -21,6 +21,7 @@ from envmill.errors import (
     BadReply,
     BudgetReached,
     BuildError,
+    CoordinationError,
     EnvMillError,
     KeyRefused,
     LakeError,
@@ -32,11 +33,13 @@ from envmill.gates.base import Finding, merge_findings
 from envmill.interop.exporters.base import StepCount
 from envmill.lake.arrow import Stamp
 from envmill.lake.attempts import PATIENCE
+from envmill.lake.coordination import Coordinator, HeldLease, hold
+from envmill.lake.identity import check_identity
 from envmill.lake.lake import Fingerprint, Lake, group_rows
-from envmill.lake.lease import hold
 from envmill.lake.spool import Shelf
 from envmill.models.base import Spent
 from envmill.models.handing import describe_pending, hand_in, outlast
+from envmill.pipeline.calls import RunCalls
 from envmill.pipeline.choice import is_mined
 from envmill.pipeline.given import HandedLap
 from envmill.pipeline.inputs import StepInputs
@@ -59,7 +62,7 @@ _AT_ONCE = 640
 _DROPS: dict[type[EnvMillError], str] = {BadReply: "bad_reply", BuildError: "does_not_build"}
 """Errors that say something about the candidate; all others say something about us."""
 
-_STOPS = (LakeError, BudgetReached, KeyRefused, Pending)
+_STOPS = (LakeError, CoordinationError, BudgetReached, KeyRefused, Pending)
 """Errors that end the work of a run, or put it off: they say nothing about the candidate, which
 stays as if it had never been looked at."""
 
@@ -80,8 +83,11 @@ class StepOutcome:
 class Runner:
     """One process's walk over one run."""
 
-    def __init__(self, context: RunContext, lake: Lake) -> None:
+    def __init__(
+        self, context: RunContext, lake: Lake, coordinator: Coordinator, calls: RunCalls
+    ) -> None:
         self.context, self.lake = context, lake
+        self.coordinator, self._calls = coordinator, calls
         self.line: tuple[PipelineStep, ...] = (
             (MINE, *STEPS) if is_mined(context.config, context.recipe) else STEPS
         )
@@ -98,6 +104,7 @@ class Runner:
 
     async def plan(self, step: PipelineStep) -> list[int]:
         """Stripes of buckets that lack an outcome. The number of buckets is fixed when the step first starts."""
+        check_identity(self.lake.store, self.context.settings.home)
         self._require_finished(step)
         subjects = self._enter(step)
         buckets = self._buckets(step, len(subjects))
@@ -108,8 +115,9 @@ class Runner:
     async def work(self, step: PipelineStep, stripe: int) -> int:
         """Do what the buckets of a stripe lack, one after the other; save each, and only then fail if items ended in error."""
         failures, count = Failures(), 0
-        async with hold(
-            self.context.settings.home / "leases" / self.context.run / f"{step.name}-{stripe:02d}"
+        async with (
+            hold(self.coordinator, f"{self.context.run}/{step.name}-{stripe:02d}") as lease,
+            self._calls.shared(lease),
         ):
             subjects = self._entered.get(step.name) or self._enter(step)
             buckets = self._buckets(step, len(subjects))
@@ -119,14 +127,19 @@ class Runner:
                     lacking.setdefault(bucket, []).append(name)
             for bucket, names in sorted(lacking.items()):
                 async with self._room.take(len(names)):
-                    count += await self._work_bucket(step, bucket, names, failures)
+                    count += await self._work_bucket(step, bucket, names, lease, failures)
                 if failures.broken:
                     break
         failures.raise_any(step, count)
         return count
 
     async def _work_bucket(
-        self, step: PipelineStep, bucket: int, names: Sequence[str], failures: "Failures"
+        self,
+        step: PipelineStep,
+        bucket: int,
+        names: Sequence[str],
+        lease: HeldLease,
+        failures: "Failures",
     ) -> int:
         make = self._entered[step.name].make
         ended = await asyncio.gather(
@@ -134,7 +147,7 @@ class Runner:
         )
         done = [one for one in ended if isinstance(one, StepOutcome)]
         self._waiting[step.name] += sum(isinstance(one, Pending) for one in ended)
-        await self._save(step, bucket, done)
+        await self._save(step, bucket, done, lease)
         failures.add(
             done,
             [
@@ -284,7 +297,9 @@ class Runner:
             (*result.findings, broken),
         )
 
-    async def _save(self, step: PipelineStep, bucket: int, done: Sequence[StepOutcome]) -> None:
+    async def _save(
+        self, step: PipelineStep, bucket: int, done: Sequence[StepOutcome], lease: HeldLease
+    ) -> None:
         """Publish what still lacks once every earlier attempt has ended. If others end ours, look again, and wait longer for theirs."""
         make_stamp, patience = (
             partial(self.stamp, step.name, self.marks[step.name].fingerprint, bucket),
@@ -292,7 +307,7 @@ class Runner:
         )
         while done:
             stamp, attempt = await self.lake.attempts.take_turn(
-                make_stamp, group_rows(_content(done)), patience
+                make_stamp, group_rows(_content(done)), patience, lease
             )
             lacking = {*self._lacking(step, [one.subject.id for one in done])}
             done = [one for one in done if one.subject.id in lacking]

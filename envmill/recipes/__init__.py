@@ -13,6 +13,7 @@ from envmill.recipes import (
     envscaler,
     perturb,
     scaleenv,
+    tau2,
 )
 from envmill.recipes.base import WHOLE, Recipe, Themes
 from schemas.run import RecipeName, RunConfig
@@ -36,6 +37,7 @@ RECIPES: Mapping[RecipeName, Make] = {
     "autoforge": autoforge.make,
     "perturb": perturb.make,
     "endless_terminals": endless_terminals.make,
+    "tau2": tau2.make,
 }
 """Name → how it is made."""
 

@@ -20,6 +20,7 @@ from envmill.recipes.drafting.errands import PlanErrands, plan_nothing
 from envmill.recipes.drafting.mending import Mended
 from schemas.base import Json
 from schemas.choice import NO_PAST, Past
+from schemas.dialogue import Repertoire
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Part
 from schemas.prompts import ChecksReply, ProgramReply, ScenarioReply, TestsReply, ThemeReply
@@ -118,6 +119,7 @@ def _refuse(told: str) -> Callable[..., Coroutine[Any, Any, NoReturn]]:
 _find_no_theme = _refuse("finds no themes in texts: leave `corpus` out")
 _grow_nothing = _refuse("grows no themes: let its `pick_texts` pick no texts")
 _write_no_program = _refuse("writes no programs: walk the blueprint with the recipe it came from")
+_write_no_atoms = _refuse("writes no atoms: build the blueprint with the recipe it came from")
 _write_no_tests = _refuse("writes no tests: walk the environment with the recipe it came from")
 _pose_nothing = _refuse("poses no scenarios: walk the environment with the recipe it came from")
 _write_no_checks = _refuse("writes no checks: build with `checks` derived")
@@ -213,6 +215,11 @@ class Recipe:
     ] = _write_no_part
     """A part of an errand's machine, with what was made of it so far; only blueprints that are
     errands are asked for parts."""
+
+    write_atoms: Callable[
+        [Environment, Repertoire | None, Repair, ModelSession], Awaitable[Repertoire]
+    ] = _write_no_atoms
+    """Environment of a dialogue → what its scenarios are composed of; with the one before, its repair."""
 
     plan_errands: PlanErrands = plan_nothing
     """Block of scenarios → a line for each; none where the recipe knows their errands otherwise."""

@@ -13,17 +13,16 @@ from envmill.recipes.asking import ask_all, describe_origin
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.assembly import ProgramParts, assemble
 from envmill.recipes.drafting.errands import plan_block
+from envmill.recipes.programs import ask_tests, load_tests
 from envmill.recipes.scenarios import (
     ask_checks,
     ask_scenario,
     load_checks,
     load_errands,
     load_scenario,
-    read_source,
 )
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
-from schemas.base import Json
-from schemas.environment import Blueprint, Environment
+from schemas.environment import Blueprint
 from schemas.prompts import (
     BlueprintInput,
     BlueprintReply,
@@ -32,8 +31,6 @@ from schemas.prompts import (
     ProgramInput,
     ProgramReply,
     SkeletonInput,
-    TestsInput,
-    TestsReply,
 )
 from schemas.run import RecipeName
 from schemas.seed import Seed
@@ -63,7 +60,7 @@ def make(themes: Themes, whole: int = WHOLE) -> Recipe:
     program = Prompt.load(_FOLDER / "program.md", ProgramInput, ProgramReply)
     skeleton = Prompt.load(_FOLDER / "skeleton.md", SkeletonInput, ProgramReply)
     methods = Prompt.load(_FOLDER / "methods.md", MethodsInput, MethodsReply)
-    tests = Prompt.load(_FOLDER / "tests.md", TestsInput, TestsReply)
+    tests = load_tests()
     return Recipe(
         name=NAME,
         prompts={
@@ -79,7 +76,7 @@ def make(themes: Themes, whole: int = WHOLE) -> Recipe:
         make_seed=partial(seed_theme, NAME),
         think_up=partial(_ask_blueprint, blueprint),
         write_program=partial(_ask_program, _Code(program, skeleton, methods, whole)),
-        write_tests=partial(_ask_tests, tests),
+        write_tests=partial(ask_tests, tests),
         plan_errands=partial(plan_block, errands, None),
         pose=partial(ask_scenario, scenario),
         write_checks=partial(ask_checks, checks),
@@ -160,20 +157,3 @@ async def _ask_parts(
     return ProgramReply(
         source=assemble(kept.skeleton, kept.class_name, methods), class_name=kept.class_name
     )
-
-
-async def _ask_tests(
-    prompt: Prompt,
-    environment: Environment,
-    _before: TestsReply | None,
-    repair: Repair,
-    models: ModelSession,
-    _rows: Json = None,
-) -> TestsReply:
-    inputs = TestsInput(
-        brief=environment.brief,
-        rules=environment.rules,
-        tools=environment.tools,
-        source=read_source(environment),
-    )
-    return await models.ask(prompt, inputs, TestsReply, complaint=repair.render())

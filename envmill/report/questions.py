@@ -39,6 +39,8 @@ OVERVIEW: dict[str, str] = {
                  select kind, blueprints, coalesce(built, 0) as built, coalesce(environments, 0) as environments,
                         coalesce(scenarios, 0) as scenarios
                  from made left join built using (kind) left join posed using (kind) order by kind""",
+    "users": "select * exclude (run) from user_faults where run = $run order by user_faults desc, "
+    "conversations desc, person, manner, persona",
     "versions": "select * exclude (run) from versions where run = $run order by lap, stage, recipe, "
     "repair, outcome, fault",
     "repairs": """select lap, stage, gate, reason, sum(subjects)::bigint as subjects, sum(sent_back)::bigint as sent_back,

@@ -127,7 +127,7 @@ def write_references(calls: Sequence[Call]) -> list[Call]:
         arguments = call.arguments
         for use in call.uses:
             arguments = put(arguments, use.into, {"from": use.call, "path": use.path})
-        written.append(Call(name=call.name, arguments=arguments, actor=call.actor))
+        written.append(call.model_copy(update={"arguments": arguments, "label": 0, "uses": []}))
     return written
 
 

@@ -18,7 +18,7 @@ from envmill.kinds.authoring.repair import (
     give_up,
     strive,
 )
-from envmill.kinds.base import Composition
+from envmill.kinds.base import Composition, Kind
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
 from envmill.recipes.drafting.errands import NO_LINE, SOURCE, find_left
@@ -124,6 +124,7 @@ async def generate_draft(
     )
     turns, kind = count(), kind_of(place.environment)
     offering, ruler = await _prepare(place, context, models)
+    compose = partial(_compose, kind, place, context)
     if place.parents and offering.planned.record is None:
         return Result(
             (),
@@ -137,10 +138,12 @@ async def generate_draft(
         before: ScenarioVersion | None, repair: Repair, asking: ModelSession
     ) -> ScenarioVersion:
         nonlocal held
-        if composed := await kind.compose_scenario(
-            place.environment, place.number, context.config.run_seed, next(turns), context.sandbox
-        ):
-            return await _pose(composed, place, context, models)
+        if before is None:
+            offering.composed = None
+        if offering.composed is None and (composed := await compose(next(turns))):
+            if composed.reason or not context.recipe.poses:
+                return await _pose(composed, place, context, models)
+            offering.composed = composed.reply
         try:
             reply, repair = await offering.ask(repair, asking)
         except BuildError as error:
@@ -224,6 +227,14 @@ def _hold_to_line(
         return posed
     left = find_left(line, posed.reply, {tool.name: tool.effect for tool in environment.tools})
     return replace(posed, draft=None, complaints=(left,)) if left else posed
+
+
+async def _compose(
+    kind: Kind, place: ScenarioSlot, context: RunContext, turn: int
+) -> Composition | None:
+    """What the kind composes for the place, if it composes at all."""
+    known = place.environment, place.number, context.config.run_seed
+    return await kind.compose_scenario(*known, turn, context.sandbox)
 
 
 async def _pose(

@@ -53,6 +53,8 @@ class ChainOffering:
     """Those that the other places are offered first."""
     why: str = ""
     """Why nothing is."""
+    composed: ScenarioReply | None = None
+    """What the kind composed, if it did; its words are asked for."""
     turn: int = 0
     findings: list[Finding] = field(default_factory=list[Finding])
     _refused: set[Link] = field(default_factory=set[Link])
@@ -151,6 +153,7 @@ class ChainOffering:
             self.told,
             slot.offered,
             config.results,
+            self.composed,
             requests,
         )
         return await self.context.recipe.pose(brief, repair, models)

@@ -5,6 +5,7 @@ deed ─► messages that had been answered when it was made ─► the last tha
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
@@ -31,8 +32,12 @@ _YES = re.compile(
     r"certainly|of course|go ahead|go on|"
     r"do (?:it|that|so)|please do|proceed|sounds good|by all means)\b"
 )
+_QUOTED = re.compile(
+    r"[\"\u201c\u201e\u00ab][^\"\u201c\u201d\u00bb]*[\"\u201c\u201d\u00bb]|(?<!\w)'[^']*'(?!\w)"
+)
+_ASKED_BACK = re.compile(r"\b(?:yes|yeah|sure|ok|okay|right|correct|fine|agreed?)\s*\?")
 _NO = re.compile(
-    r"\b(?:no|nope|not|never|don't|do not|wait|stop|hold on|rather|instead|refuse)\b|n't\b"
+    r"\b(?:no|nope|nah|nay|not|never|don't|do not|wait|stop|hold on|rather|instead|refuse)\b|n't\b"
 )
 _NO_HARM = re.compile(
     r"\b(?:why not|no problem|no worries|no objections?|not a problem|no need to (?:ask|wait)|"
@@ -64,9 +69,26 @@ def needs_answers(predicates: Sequence[Predicate], ending: Ending) -> bool:
 
 
 def is_yes(answer: str) -> bool:
-    """Whether an answer agrees."""
-    plain = _NO_HARM.sub("yes", normalise(answer))
-    return bool(_YES.search(plain)) and not _NO.search(plain)
+    """Whether an answer agrees. A yes that somebody else is quoted with, or that asks back, agrees to
+    nothing; nor does an answer with a word of two alphabets, which may look like a no."""
+    plain = _NO_HARM.sub("yes", normalise(answer)).strip(" .!")
+    if _is_disguised(plain):
+        return False
+    meant = _ASKED_BACK.sub(" ", plain if _QUOTED.fullmatch(plain) else _QUOTED.sub(" ", plain))
+    return bool(_YES.search(meant)) and not _NO.search(plain)
+
+
+def _is_disguised(text: str) -> bool:
+    """Whether a word mixes Latin letters with others, or has marks upon its letters that no
+    alphabet composes."""
+    odd = (word for word in text.split() if not word.isascii())
+    return any(
+        unicodedata.category(char) == "Mn"
+        or (char.isalpha() and not unicodedata.name(char, "").startswith("LATIN"))
+        for word in odd
+        if re.search("[a-z]", word)
+        for char in word
+    )
 
 
 def _is_agreed(predicate: Predicate, deed: CompletedCall, ending: Ending) -> bool:

@@ -41,6 +41,9 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
     components = {name: _share(verifier, name, failing) for name in _list_components(verifier)}
     for side in dict.fromkeys(verifier.sides.values()):
         components[side] = float(not any(verifier.sides.get(one.place) == side for one in failing))
+    if verifier.unjudged and not failing:
+        reason = f"not judged: {'; '.join(verifier.unjudged)}"
+        return Verdict(outcome="error", reward=None, components=components, reason=reason[:2000])
     return Verdict(
         outcome="fail" if failing else "pass",
         reward=_reward(verifier, components, failing),

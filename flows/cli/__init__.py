@@ -43,6 +43,7 @@ from flows.cli import (
     server,
     tools,
     upkeep,
+    users,
     verify,
 )
 from flows.cli.options import complete
@@ -73,6 +74,7 @@ COMMANDS: tuple[Callable[..., Any], ...] = (
     mcp.mcp,
     serve.serve,
     rollout.rollout,
+    users.users,
     rescore.rescore,
     audit.audit,
     calibration.calibrate,

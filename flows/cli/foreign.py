@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def import_(
     context: typer.Context,
     system: Annotated[
-        str, typer.Argument(help="Whose it is: envscaler, awm, envfactory, harbor or endless.")
+        str,
+        typer.Argument(help="Whose it is: envscaler, awm, envfactory, harbor, endless or tau2."),
     ],
     folder: Annotated[
         Path,
@@ -27,6 +28,12 @@ def import_(
         Path,
         typer.Argument(help="Folder to make: one bundle folder per environment, and import.json."),
     ],
+    tools: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of tau2, a program of the domain, or a folder of them; our own stand in where it is left out."
+        ),
+    ] = None,
 ) -> None:
     """Turn what another system released into bundle folders that `audit` reads. What cannot be
     mapped is listed with its reason.
@@ -39,7 +46,7 @@ def import_(
         raise SettingsError(
             f"{out} exists already. Name a folder that does not, or remove it first."
         )
-    harvest = asyncio.run(_import(context.obj, system, folder))
+    harvest = asyncio.run(_import(context.obj, system, folder, tools))
     told = harvest.report(system)
     _write(harvest, out, told)
     show(
@@ -57,16 +64,20 @@ def import_(
 import_.__name__ = "import"  # a keyword of Python's
 
 
-async def _import(home: Home, system: str, folder: Path) -> "Harvest":
-    from envmill.interop.importers import IMPORTERS
+async def _import(home: Home, system: str, folder: Path, tools: Path | None) -> "Harvest":
+    from envmill.interop.importers import IMPORTERS, tau2
     from envmill.interop.importers.base import drop_unreadable
     from envmill.kinds import open_sandbox
     from flows.cli.folders import compare_release
 
     if system not in IMPORTERS:
         raise SettingsError(f"There is no importer {system}. Known: {', '.join(IMPORTERS)}.")
+    if tools is not None and system != tau2.SYSTEM:
+        raise SettingsError(f"{system} brings its own tools. Leave --tools out.")
     compare_release(folder)
     async with open_sandbox(home.settings) as sandbox:
+        if tools is not None:
+            return drop_unreadable(await tau2.import_release(folder, sandbox, tools))
         return drop_unreadable(await IMPORTERS[system](folder, sandbox))
 
 

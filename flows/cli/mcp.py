@@ -44,6 +44,18 @@ def mcp(
         str, typer.Option(help="Virtual time at the start, ISO 8601; the scenario's when left out.")
     ] = "",
     actor: Annotated[str, typer.Option(help="Whose tools are offered.")] = "agent",
+    side: Annotated[
+        str,
+        typer.Option(
+            help="user: serve the user's side of each session, too, for clients that play the user."
+        ),
+    ] = "agent",
+    user_token: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with a token that the user's clients must show; made if there is none."
+        ),
+    ] = None,
     http: Annotated[
         str,
         typer.Option(help="HOST:PORT to serve many clients at; a port alone is this machine's."),
@@ -101,6 +113,7 @@ def mcp(
             record,
             ServerLimits(sessions, idle),
             token,
+            _open_user(found[1], side, user_token),
         )
     elif not _describe(asyncio.run(_score(context.obj, *found, score, say or [])), json):
         raise typer.Exit(1)
@@ -161,6 +174,23 @@ def _make_reset(
         raise SettingsError(f"{clock!r} is no time. Write ISO 8601, like {CLOCK}.") from None
 
 
+def _open_user(
+    scenario: "Scenario | None", side: str, token: Path | None
+) -> tuple[str, Path] | None:
+    """What the user's clients are told, and the file with their token."""
+    from envmill.runtime.briefing import brief_user
+
+    if side == "agent":
+        return None
+    if side != "user":
+        raise SettingsError(f"There is no side {side!r}: write --side agent or --side user.")
+    if token is None:
+        raise SettingsError(
+            "Two sides need two credentials. Name a file for the user's: --user-token FILE."
+        )
+    return brief_user(scenario.user.model_dump()) if scenario else "", token
+
+
 def _serve(
     home: Home,
     found: "tuple[Playable, Scenario | None]",
@@ -170,6 +200,7 @@ def _serve(
     record: Path | None,
     bounds: Any,
     token: Path | None,
+    user: tuple[str, Path] | None,
 ) -> None:
     from envmill.agents.briefing import brief_agent
     from envmill.runtime.jail.client import Jail, JailError
@@ -197,6 +228,7 @@ def _serve(
             record,
             bounds,
             token,
+            user,
         )
     except CannotStart as error:
         raise SettingsError(str(error)) from None

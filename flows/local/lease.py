@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from envmill.errors import EnvMillError
-from envmill.lake.lease import try_lock
+from envmill.lake.coordination.locking import try_lock
 from flows.local.launch import read_boot
 
 RENEWAL = 10.0

@@ -16,8 +16,8 @@ from envmill.errors import SettingsError
 
 USER = "envmill"
 _KEYS = "keys.json"
-_STORE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-"""What flow runs need to reach a lake in an object store."""
+_STORE = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "ENVMILL_DATABASE")
+"""What flow runs need to reach a lake in an object store, and leases and budgets in a database."""
 _SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 
 

@@ -15,6 +15,8 @@ SEVERAL = {
     "Environment": "the record, and in the jail's client, which goes out alone, a folder that was opened",
     "Session": "one live environment, seen from the sandbox, from the jail's client and from inside the "
     "jail",
+    "World": "clock, ids and chance of a session, and in each text of `tau2/domains`, which the jail alone "
+    "runs, the class that is its program",
 }
 """Names with several homes, at most ten."""
 

@@ -19,6 +19,8 @@ NAMED = {
     "schemas/run.py": "the form of a run lists the recipes, and says which one it takes where none is named",
     "flows/cli/foreign.py": "importers bear the names of published systems, as recipes do",
     "envmill/interop/importers/": "likewise",
+    "flows/cli/protect.py": "layouts of benchmarks bear their names",
+    "envmill/gates/protecting/": "likewise",
     "flows/cli/run.py": "help shows how several recipes are asked for",
 }
 """File or folder outside `recipes/` that may hold a recipe's name → why."""

@@ -41,6 +41,7 @@ TOPS = frozenset({"envmill/front/settings.py", "envmill/interop/consumers/sessio
 """Modules that read the process's environment for a user's program, or in an exported folder: no
 flow or command is above them."""
 LONG: dict[str, str] = {
+    "envmill/interop/importers/tau2/domains/telecom.py": "it goes into the jail as one text",
     "envmill/runtime/box/init.py": "it goes as one text into images that have Python and nothing of ours",
     "tests/interop/bundles/test_escapes.py": "one table of attempts to leave a folder",
     "tests/models/test_dialects.py": "one table of what vendors' replies look like",

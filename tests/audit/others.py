@@ -44,10 +44,11 @@ OWN = {
     "anything."
 }
 """Releases that have a page of their own."""
-UNSEEN = """- **τ²-bench** (Sierra, MIT) has no importer: its tasks are for evaluation. Its retail, telecom and mock tasks are protected, so
-  nothing that repeats one leaves for training, and [contamination.md](contamination.md) says how well copies are found. Read as
-  any row is before it leaves, three of 114 retail tasks name the address of the person who reported an issue; no other row
-  holds what looks like a real person's.
+UNSEEN = """- **τ²-bench** (Sierra, MIT) has [a page of its own](tau2.md). Its tasks are for evaluation: its retail,
+  telecom and mock tasks are protected, so nothing that repeats one leaves for training, and
+  [contamination.md](contamination.md) says how well copies are found. Read as any row is before
+  it leaves, three of 114 retail tasks name the address of the person who reported an issue; no
+  other row holds what looks like a real person's.
 - **BFCL** (package `bfcl-eval`, Apache-2.0) is protected in the same way. It holds single functions and no environments, so no
   gate has anything to look at.
 - **AgentScaler, ScaleEnv and AutoForge** released no environments. **SWE-smith, R2E-Gym** and releases of terminals are Docker

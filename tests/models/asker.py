@@ -13,6 +13,7 @@ import openai  # noqa: F401  a second, spent before `ready`: kills are to fall a
 
 from envmill.errors import BudgetReached
 from envmill.lake.arrow import Stamp
+from envmill.lake.coordination import FolderCoordinator
 from envmill.lake.journal import read_calls, seal
 from envmill.lake.lake import Lake
 from envmill.models.budget import Allowance, Amount, Budget
@@ -46,8 +47,9 @@ async def go_on(folder: Path, vendor: str, root: str, numbers: range, tokens: in
     """Whether every question was answered; not when the budget is reached first."""
     known = read_known(folder)
     spent = Amount(tokens=sum(call.tokens_in + call.tokens_out for call in known.values()))
-    budget = Budget(folder / "budget", Allowance(tokens=tokens), spent) if tokens else None
-    left, reached, shares = iter(numbers), False, Shares(folder / "shares")
+    coordinator = FolderCoordinator(folder / "coordination")
+    budget = Budget(coordinator, RUN, Allowance(tokens=tokens), spent) if tokens else None
+    left, reached, shares = iter(numbers), False, Shares(coordinator)
     async with open_door(
         vendor,
         root,
@@ -73,6 +75,7 @@ async def go_on(folder: Path, vendor: str, root: str, numbers: range, tokens: in
         await asyncio.gather(*(work() for _ in range(IN_FLIGHT)))
     if budget is not None:
         budget.close()
+    coordinator.close()
     return not reached
 
 

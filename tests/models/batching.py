@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from envmill.lake.coordination import FolderCoordinator, hold
 from envmill.lake.journal import Journal, read_calls
 from envmill.lake.stores.local import LocalStore
 from envmill.models.batch import Batch
@@ -48,7 +50,11 @@ class Field:
 
     def make(self) -> Batch:
         return Batch(
-            self.make_carrier(), DIALECTS[self.kind](), "m", self.slips, self.folder / "lease"
+            self.make_carrier(),
+            DIALECTS[self.kind](),
+            "m",
+            self.slips,
+            partial(hold, FolderCoordinator(self.folder / "coordination"), "batches"),
         )
 
     @asynccontextmanager

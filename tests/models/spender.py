@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from envmill.errors import BudgetReached
+from envmill.lake.coordination import FolderCoordinator
 from envmill.models.budget import Allowance, Amount, Budget
 
 COST = Amount(0.01, 10)
@@ -31,7 +32,7 @@ async def spend(budget: Budget, calls: int) -> int:
 
 
 async def main(folder: str, tokens: int, calls: int, at_once: int) -> None:
-    budget = Budget(Path(folder), Allowance(tokens=tokens), Amount())
+    budget = Budget(FolderCoordinator(Path(folder)), "r1", Allowance(tokens=tokens), Amount())
     made = await asyncio.gather(*(spend(budget, calls) for _ in range(at_once)))
     budget.close()
     say(f"made {sum(made)}")

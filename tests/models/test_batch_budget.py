@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from envmill.errors import BadRequest
+from envmill.lake.coordination import FolderCoordinator, hold
 from envmill.models.base import Sampling
 from envmill.models.batch import Batch
 from envmill.models.batches import DIALECTS
@@ -25,7 +27,9 @@ TOOK = 7
 @asynccontextmanager
 async def bounded(run: Field, tokens: int) -> AsyncGenerator[tuple[Gateway, Budget]]:
     """A process of the run with a hand on its budget, opened as a run opens it."""
-    budget = Budget(run.folder / "budget", Allowance(tokens=tokens), Amount())
+    budget = Budget(
+        FolderCoordinator(run.folder / "budget"), "r1", Allowance(tokens=tokens), Amount()
+    )
     async with run.door() as door:
         assert isinstance(door.provider, Batch)
         door.discipline = replace(door.discipline, budget=budget)
@@ -46,10 +50,11 @@ async def spend(run: Field, tokens: int) -> tuple[Counter[str], int, int]:
         ended = await asyncio.gather(*asked, return_exceptions=True)
         assert isinstance(door.provider, Batch)
         await door.provider.hand_in()
-        with budget._open() as entries:
-            away = sum(
-                entry.held.tokens for name, entry in entries.items() if name.startswith("batch:")
+        away = budget._change(
+            lambda entries: sum(
+                one.held.tokens for name, one in entries.items() if name.startswith("batch:")
             )
+        )
         return Counter(type(one).__name__ for one in ended), budget.spent().tokens, away
 
 
@@ -114,7 +119,7 @@ async def test_two_machines_with_the_same_questions_hand_them_in_once(
                 DIALECTS[self.kind](),
                 "m",
                 self.slips,
-                self.folder / "another machine's lease",
+                partial(hold, FolderCoordinator(self.folder / "another machine"), "batches"),
             )
 
     other = Elsewhere(run.kind, run.folder, run.vendors)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import BudgetReached
+from envmill.lake.coordination import FolderCoordinator
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.settings import ROOT
 from tests.models.spender import COST, spend
@@ -26,7 +27,7 @@ def open_budget(
     tokens: int | None = None,
     in_ledger: Amount | None = None,
 ) -> Budget:
-    return Budget(folder, Allowance(money, tokens), in_ledger or Amount())
+    return Budget(FolderCoordinator(folder), "r1", Allowance(money, tokens), in_ledger or Amount())
 
 
 async def test_the_last_call_that_fits_is_made_and_the_next_is_not(tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ async def test_the_last_call_that_fits_is_made_and_the_next_is_not(tmp_path: Pat
 
 @pytest.mark.parametrize("bound", [{"money": 1.05}, {"tokens": 100}])
 async def test_both_bounds_hold(tmp_path: Path, bound: dict[str, float]) -> None:
-    budget = Budget(tmp_path, Allowance(**bound), Amount())  # type: ignore[arg-type]
+    budget = Budget(FolderCoordinator(tmp_path), "r1", Allowance(**bound), Amount())  # type: ignore[arg-type]
     (await budget.hold(ONE)).settle(ONE)
     with pytest.raises(BudgetReached):
         await budget.hold(Amount(0.1, 1))
@@ -98,7 +99,7 @@ async def test_the_ledger_knows_what_a_lost_file_has_forgotten(tmp_path: Path) -
     again = open_budget(tmp_path, tokens=300, in_ledger=Amount(3.0, 300))
     assert again.spent() == Amount(3.0, 300)
     again.close()
-    (tmp_path / "sums.json").write_bytes(b'{"": [{"mon')
+    (tmp_path / "budgets/r1.json").write_bytes(b'{"": [[1')
     torn = open_budget(tmp_path, tokens=300, in_ledger=Amount(3.0, 300))
     with pytest.raises(BudgetReached):
         await torn.hold(Amount(0, 1))
@@ -107,7 +108,7 @@ async def test_the_ledger_knows_what_a_lost_file_has_forgotten(tmp_path: Path) -
 async def test_sums_torn_while_they_are_held_are_mended_as_far_as_we_know(tmp_path: Path) -> None:
     budget = open_budget(tmp_path, tokens=300)
     hold = await budget.hold(ONE)
-    (tmp_path / "sums.json").write_bytes(b"")
+    (tmp_path / "budgets/r1.json").write_bytes(b"")
     hold.settle(ONE)
     assert budget.spent().tokens == 100
     (await budget.hold(Amount(0, 200))).settle(Amount(0, 200))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from envmill.errors import BudgetReached, KeyRefused
+from envmill.lake.coordination import FolderCoordinator
 from envmill.lake.journal import Journal
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.gateway import Gateway
@@ -50,7 +51,9 @@ async def test_a_budget_reached_among_64_in_flight_finishes_those_and_can_be_res
     vendors: Loopback, tmp_path: Path, vendor: str
 ) -> None:
     answer_all(vendors)
-    small = Budget(tmp_path / "budget", Allowance(tokens=80 * CALL), Amount())
+    small = Budget(
+        FolderCoordinator(tmp_path / "budget"), "r1", Allowance(tokens=80 * CALL), Amount()
+    )
     async with open_door(vendor, vendors.root, tmp_path / "journal", budget=small) as door:
         ended = await ask_all(door, range(200))
     small.close()
@@ -61,7 +64,10 @@ async def test_a_budget_reached_among_64_in_flight_finishes_those_and_can_be_res
         "whoever was sent was heard to the end"
     )
     large = Budget(
-        tmp_path / "budget", Allowance(tokens=400 * CALL), Amount(tokens=len(answered) * CALL)
+        FolderCoordinator(tmp_path / "budget"),
+        "r1",
+        Allowance(tokens=400 * CALL),
+        Amount(tokens=len(answered) * CALL),
     )
     assert large.spent().tokens == len(answered) * CALL
     async with open_door(vendor, vendors.root, tmp_path / "journal", budget=large) as door:

@@ -2,11 +2,13 @@
 leaves its part."""
 
 import asyncio
+import json
 import time
 from pathlib import Path
 
 import pytest
 
+from envmill.lake.coordination import FolderCoordinator
 from envmill.models.limiter import Limiter, ModelLimits
 from envmill.models.rate import Rate
 from envmill.models.share import Share, SharedLoad, Shares, is_limited
@@ -37,7 +39,8 @@ def test_a_bound_is_a_part_of_the_whole_and_of_what_is_free(
 
 def test_who_is_idle_or_gone_counts_no_longer_and_who_returns_waits(tmp_path: Path) -> None:
     now = [100.0]
-    first, second = (Share(tmp_path, lambda: now[0]) for _ in range(2))
+    one, two = FolderCoordinator(tmp_path), FolderCoordinator(tmp_path)
+    first, second = (Share(each, "m", lambda: now[0]) for each in (one, two))
     assert first.exchange(5) == SharedLoad(1, 0)  # the second has said nothing yet
     assert second.exchange(0) == SharedLoad(2, 5, settled=False)
     now[0] += 0.3
@@ -49,7 +52,7 @@ def test_who_is_idle_or_gone_counts_no_longer_and_who_returns_waits(tmp_path: Pa
     assert second.exchange(0) == SharedLoad(2, 5, settled=False), "the others have forgotten it"
     first.close()
     assert second.exchange(0).holders == 1
-    assert len(list(tmp_path.iterdir())) == 1
+    assert list(json.loads(next(tmp_path.glob("shares/*.json")).read_text())) == [two.own]
     second.close()
 
 
@@ -74,7 +77,7 @@ async def test_two_of_them_are_let_through_as_often_as_one(
                     sent += 1
         return sent
 
-    shares = [Shares(tmp_path, lambda: now[0]) for _ in range(2)]
+    shares = [Shares(FolderCoordinator(tmp_path), lambda: now[0]) for _ in range(2)]
     one, two = (
         Limiter("m", limits, lambda: now[0], lambda share=share: share.of("m")) for share in shares
     )
@@ -88,7 +91,7 @@ async def test_two_of_them_are_let_through_as_often_as_one(
 
 
 async def test_who_waits_for_anothers_call_goes_when_it_has_ended(tmp_path: Path) -> None:
-    shares = [Shares(tmp_path) for _ in range(2)]
+    shares = [Shares(FolderCoordinator(tmp_path)) for _ in range(2)]
     one, two = (
         Limiter("m", ModelLimits(1), share=lambda share=share: share.of("m")) for share in shares
     )
@@ -154,8 +157,12 @@ def test_a_second_process_doubles_nothing_and_a_killed_one_leaves_its_share(
         assert vendors.counts()["peak"] == IN_FLIGHT
         first.process.kill()
         first.end()
-    (left,) = (tmp_path / "shares").glob("*/*.alive")
-    nobody = Shares(tmp_path / "shares")
-    assert nobody.of("openai:loopback-large").exchange(0) == SharedLoad(1, 0)
-    assert not left.exists(), "what a killed process leaves goes with the next look"
+    nobody = FolderCoordinator(tmp_path / "coordination")
+    shares = Shares(nobody)
+    assert shares.of("openai:loopback-large").exchange(0) == SharedLoad(1, 0)
+    (left,) = (tmp_path / "coordination/shares").glob("*.json")
+    assert list(json.loads(left.read_text())) == [nobody.own], (
+        "what a killed process leaves goes with the next look"
+    )
+    shares.close()
     nobody.close()

@@ -14,6 +14,7 @@ import pytest
 
 from envmill.errors import Outage, StepFailed, TimeOver
 from envmill.lake.arrow import Stamp
+from envmill.lake.coordination import FolderCoordinator
 from envmill.lake.events import note
 from envmill.lake.journal import seal
 from envmill.lake.lake import Lake
@@ -107,7 +108,9 @@ async def test_a_stream_that_falls_silent_is_asked_again_and_both_stand_in_the_l
     vendors.fail("silent", times=1)
     (tmp_path / "prices.toml").write_text(PRICES.format(vendor.partition("-")[0]))
     prices = Prices.load(tmp_path / "prices.toml")
-    budget = Budget(tmp_path / "budget", Allowance(tokens=1_000_000), Amount())
+    budget = Budget(
+        FolderCoordinator(tmp_path / "budget"), "r1", Allowance(tokens=1_000_000), Amount()
+    )
     assert await ask(
         vendors.root, vendor, tmp_path / "j", silence=0.3, prices=prices, budget=budget
     ) == Answer(length=3)

@@ -77,15 +77,19 @@ def test_what_the_dialect_cannot_say_is_given_up(record: type[Contract]) -> None
     assert narrow(record) is None
 
 
-_TITLES = """BlueprintReply Branch Call CasesReply Chain ChainReply CheckerReply ChecksReply ClaimedIdentity CoverageReply DagReply
-DebugReply DemandSource Errand ErrandLine ErrandsReply ErrorsReply ExamReply Fact FaultReply FaultsReply
-FileLine Filling FromItem FromNode FromRecord FromUser GrowReply HarderLine HarderReply Hint Image Infeasible
-InterfaceReply Loop MapperReply MatchedTest MetadataReply MethodsReply MissingTest NamesReply NaturalReply
-NaturalVerdict Pick PlannedTool ProgramReply PromisedTool ProposedFault ReadAnswer ReadChange ReaderReply
-Reason Relation RelationReply RequirementsReply RewordReply RowsReply RulingReply ScenarioReply SchemaReply
-SelectedReply Service SharedIdentity SketchReply SketchedTool SolutionReply Step SuspicionReply SystemReply TesterCall
-TesterReply TestsReply ThemeReply ToolPatch ToolPlan ToolsetReply TopologyReply TrialsReply TwoReadings
-TypedTool Understanding UserReply Verdict WalkReply Wish WrittenCheck WrittenRequest"""
+_TITLES = """Atom AtomStep AtomsReply BlueprintReply Branch Break Call CallCondition CallPattern CasesReply Chain
+ChainReply CheckerReply ChecksReply ClaimedIdentity Coupling CoverageReply DagReply DebugReply
+DemandSource DeskReply Errand ErrandLine ErrandsReply ErrorsReply ExamReply Fact FaultReply
+FaultsReply FileLine Filling FromItem FromNode FromRecord FromUser Goal GrowReply HarderLine
+HarderReply Hint Image Infeasible InterfaceReply Loop MapperReply MatchedTest MetadataReply
+MethodsReply MissingTest NamesReply NaturalReply NaturalVerdict Persona Pick PlannedTool
+PolicyClause ProgramReply PromisedTool ProposedFault ReadAnswer ReadChange ReaderReply Reason
+Relation RelationReply RequirementsReply RewordReply RowsReply RulingReply ScenarioReply SchemaReply
+SelectedReply Service SharedIdentity SidedCollection SidedTool SketchReply SketchedTool
+SolutionReply StateCondition Step SuspicionReply SystemReply TesterCall TesterReply TestsReply
+ThemeReply Told ToolPatch ToolPlan ToolsetReply TopologyReply TrialsReply TwoReadings TypedTool
+Understanding UnlockedBy UserReply Verdict WalkReply Wish WordsCondition WordsReply WrittenCheck
+WrittenRequest"""
 """Names that models read in reply schemas. A class that is renamed keeps its own by `model_config =
 ConfigDict(title=...)`."""
 

@@ -3,7 +3,7 @@ prompts that its recipe declares."""
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 import pytest
@@ -12,6 +12,8 @@ import offline as author
 from envmill.errors import SettingsError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import FIRST, Repair
+from envmill.kinds.dialogue.composing import break_state, list_path, select, write_reply
+from envmill.kinds.dialogue.plan import read_dialogue
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes import RECIPES
@@ -21,6 +23,7 @@ from envmill.recipes.drafting.errands import BlockPlan, ErrandBlock
 from envmill.recipes.drafting.mending import Mended
 from envmill.recipes.drafting.themes import read_themes
 from envmill.stages.build import assemble_environment
+from schemas.dialogue import Repertoire
 from schemas.environment import Blueprint, Environment
 from schemas.errand import Part
 from schemas.errand_plan import ErrandPlace
@@ -60,6 +63,7 @@ GIVES: Mapping[str, type] = {
     "debug": Mended,
     "sum_errors": Repair,
     "write_part": str,
+    "write_atoms": Repertoire,
     "plan_errands": BlockPlan,
     "pose": ScenarioReply,
     "write_checks": ChecksReply,
@@ -74,6 +78,7 @@ STEPS: Mapping[str, str] = {
     "debug": "environments-build",
     "sum_errors": "environments-build",
     "write_part": "environments-build",
+    "write_atoms": "environments-build",
     "plan_errands": "scenarios-generate",
     "pose": "scenarios-generate",
     "write_checks": "scenarios-build",
@@ -149,7 +154,7 @@ async def make_specimen(recipe: Recipe) -> Specimen:
         "schema_version": 3,
     }
     if fills(recipe, "pose"):
-        posed = await recipe.pose(ScenarioBrief(environment, 0, "achieve"), FIRST, models)
+        posed = await recipe.pose(await describe_place(recipe, environment), FIRST, models)
         told |= {name: value for name, value in posed if name in Draft.model_fields}
     draft = Draft.model_validate(told)
     return Specimen(
@@ -164,6 +169,25 @@ async def make_specimen(recipe: Recipe) -> Specimen:
         draft,
         scenario,
     )
+
+
+async def pose(recipe: Recipe, environment: Environment, models: ModelSession) -> ScenarioReply:
+    return await recipe.pose(await describe_place(recipe, environment), FIRST, models)
+
+
+async def describe_place(recipe: Recipe, environment: Environment) -> ScenarioBrief:
+    """The first place; what its kind composes is composed without being proved."""
+    brief = ScenarioBrief(environment, 0, "achieve")
+    if not fills(recipe, "write_atoms"):
+        return brief
+    repertoire = await recipe.write_atoms(environment, None, FIRST, cast(ModelSession, Noting()))
+    dialogue, tools = read_dialogue(environment.files), environment.tools
+    selection = select(repertoire, dialogue, tools, 0, SEED, 0)
+    assert selection is not None
+    path = list_path(repertoire, selection.atoms, dialogue)
+    state = break_state(repertoire, selection.atoms)
+    composed = write_reply(selection, state, path, repertoire, dialogue, tools)
+    return replace(brief, composed=composed)
 
 
 async def find_specimen(recipe: Recipe) -> Specimen:
@@ -196,10 +220,11 @@ def list_calls(recipe: Recipe, at: Specimen, models: ModelSession) -> dict[str, 
             at.plan, [(WRONG,), (WRONG,)], Repair((WRONG,)), models
         ),
         "write_part": lambda: recipe.write_part(part, at.plan, {}, FIRST, models),
+        "write_atoms": lambda: recipe.write_atoms(at.environment, None, FIRST, models),
         "plan_errands": lambda: recipe.plan_errands(
             ErrandBlock(at.environment, (PLACE,), (), ("Somebody borrows a drill.",)), models
         ),
-        "pose": lambda: recipe.pose(ScenarioBrief(at.environment, 0, "achieve"), FIRST, models),
+        "pose": lambda: pose(recipe, at.environment, models),
         "write_checks": lambda: recipe.write_checks(at.environment, at.draft, FIRST, models),
         "sift": lambda: recipe.sift([], at.scenario),
     }

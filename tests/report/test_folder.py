@@ -43,6 +43,19 @@ def test_the_overview_says_what_complaints_came_to(finished: Told) -> None:
     assert sum(one["versions"] for one in overview(finished.folder)["versions"]) == 10
 
 
+def test_the_overview_says_who_the_users_were(finished: Told) -> None:
+    """As many conversations as the attempts that the table counts."""
+    told = overview(finished.folder)["users"]
+    ((asked,),) = fetch(
+        finished.lake,
+        "select count(*) from rollouts where form = 'conversation' and run = ?",
+        [finished.run],
+    )
+    assert sum(one["conversations"] for one in told) == asked > 0
+    assert all(one["user_faults"] <= one["conversations"] for one in told)
+    assert {one["person"] for one in told} <= {"", "scripted", "model"}
+
+
 def test_whatever_has_a_row_can_be_opened(finished: Told) -> None:
     for row in rows(finished.folder, "candidates"):
         gates = {

@@ -69,6 +69,12 @@ def test_a_call_needs_a_yes(ending: Ending, agreed: bool) -> None:
         ("Yes.", True), ("yeah, do it", True), ("OK", True), ("That's right.", True), ("Please do.", True), ("No problem, go ahead", True),
         ("Why not, sure", True), ("No.", False), ("Yes, but not today", False), ("I don't think so", False), ("", False), ("Okra", False),
         ("Hold on", False), ("What does that mean?", False), ("I'd rather keep it", False),
+        ('"Yes."', True), ("“Yes, please”", True), ("yes, the 'small' one", True), ("Yes. Is that all right?", True),
+        ("It's José here: yes.", True),
+        ("Да, yes please.", True), ("ｙｅｓ", True), ("y\u200bes", True), ("Sure thing! 👍", True), ("Yes — don't worry, go ahead", True),
+        ('Your page says "yes" in red, what is that?', False), ("My wife's answer was 'yes' to something else", False), ("Yes?", False),
+        ("Okay? What will it cost?", False), ("No yes", False), ("yes no", False), ("n\u200bo, yes", False), ("n\u043e, yes", False),
+        ("n\u0336o\u0336 yes", False), ("\u0443es", False), ("nay, sure of it", False), ("eyes", False), ("yesterday", False),
     ],
 )  # fmt: skip
 def test_what_agrees(answer: str, yes: bool) -> None:

@@ -49,6 +49,15 @@ def test_the_oracle_passes_and_doing_nothing_earns_exactly_nothing() -> None:
     assert judge(VERIFIER, Ending(START, START)).reward == 0.0
 
 
+def test_what_only_a_model_could_judge_is_an_error_where_all_else_holds_and_never_a_pass() -> None:
+    asked = VERIFIER.model_copy(update={"unjudged": ["The agent is kind"]})
+    right, wrong = judge(asked, Ending(START, GOLD)), judge(asked, Ending(START, START))
+    assert (right.outcome, right.reward) == ("error", None)
+    assert right.reason == "not judged: The agent is kind"
+    assert right.components["goals"] == 1.0
+    assert (wrong.outcome, wrong.reward) == ("fail", 0.0)
+
+
 def test_chance_is_not_asked_for() -> None:
     assert judge(VERIFIER, Ending(START, play("loan_z", "23:59"))).outcome == "pass"
 

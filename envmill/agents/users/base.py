@@ -12,12 +12,19 @@ from schemas.scenario import Scenario, UserContract
 UserEnd: TypeAlias = Literal["", "content", "gave_up", "handed_over", "out_of_scope"]
 
 
+LONGEST = 8_000
+"""Characters of a message that anybody hears. The word checks take seconds on more."""
+
+
 @dataclass(frozen=True)
 class Utterance:
-    """One thing that was said."""
+    """One thing that was said, as far as anybody hears it."""
 
     who: Literal["agent", "user"]
     text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text[:LONGEST])
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,9 @@ class UserAnswer:
     """Names of what they do with tools of their own, before they say it."""
     meant: tuple[Misstep, ...] = ()
     """What looks like a misstep here and is this user's manner."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text[:LONGEST])
 
 
 @dataclass(frozen=True)

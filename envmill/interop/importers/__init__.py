@@ -1,6 +1,6 @@
 """Importers by name: each turns what another system released into bundle folders."""
 
-from envmill.interop.importers import awm, endless, envfactory, envscaler, harbor
+from envmill.interop.importers import awm, endless, envfactory, envscaler, harbor, tau2
 from envmill.interop.importers.base import Importer
 
 IMPORTERS: dict[str, Importer] = {
@@ -9,4 +9,5 @@ IMPORTERS: dict[str, Importer] = {
     "envfactory": envfactory.import_release,
     harbor.SYSTEM: harbor.import_folders,
     endless.SYSTEM: endless.import_folders,
+    tau2.SYSTEM: tau2.import_release,
 }

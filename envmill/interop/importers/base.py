@@ -44,6 +44,8 @@ class Harvest:
     remarks: list[Remark] = field(default_factory=list[Remark])
     counted: dict[str, int] = field(default_factory=dict[str, int])
     """What the release holds."""
+    parity: dict[str, Json] = field(default_factory=dict[str, Json])
+    """Of a release that says what its own evaluator pays: what is paid here, by environment."""
 
     def report(self, importer: str) -> dict[str, Json]:
         """For `import.json`."""
@@ -60,6 +62,7 @@ class Harvest:
                 ),
             },
             "remarks": [vars(remark) for remark in self.remarks],
+            **({"parity": self.parity} if self.parity else {}),
         }
 
 

@@ -6,10 +6,14 @@ from dataclasses import replace
 
 from envmill.errors import BuildError
 from envmill.kinds import stateful
-from envmill.kinds.base import BuildContext, BuildResult, Policies
+from envmill.kinds.base import BuildContext, BuildResult, Composition, Policies
+from envmill.kinds.dialogue.atoms import read_repertoire
 from envmill.kinds.dialogue.compile import compile_clauses
+from envmill.kinds.dialogue.equipping import equip
 from envmill.kinds.dialogue.marks import find_mark_faults
 from envmill.kinds.dialogue.plan import FILE, ClauseScope, find_dialogue_faults, read_dialogue
+from envmill.kinds.dialogue.posing import Poser
+from envmill.kinds.dialogue.proving import Bench
 from envmill.kinds.dialogue.sides import check_sides
 from envmill.kinds.dialogue.wording import render_clause, render_policy
 from envmill.kinds.jailed import JailedKind
@@ -49,12 +53,26 @@ class DialogueKind(JailedKind):
 
     async def build(self, blueprint: Blueprint, workshop: BuildContext) -> BuildResult:
         """The policy document is the clauses' sentences, where the plan left it empty."""
-        document = blueprint.policy_document or render_policy(
-            read_dialogue(blueprint.files).clauses
-        )
-        return await workshop.write_program(
+        dialogue = read_dialogue(blueprint.files)
+        document = blueprint.policy_document or render_policy(dialogue.clauses)
+        built = await workshop.write_program(
             blueprint.model_copy(update={"policy_document": document})
         )
+        if not dialogue.composed:
+            return built
+        return await equip(
+            built, workshop.author, self.derive_verifier, workshop.sandbox, workshop.models
+        )
+
+    async def compose_scenario(
+        self, environment: Environment, number: int, seed: int, turn: int, sandbox: Sandbox
+    ) -> Composition | None:
+        """Of atoms, where it has any. What does not hold is not repaired, another composition is drawn."""
+        repertoire = read_repertoire(environment.files)
+        if repertoire is None:
+            return None
+        bench = Bench(environment, read_dialogue(environment.files), repertoire, sandbox, seed)
+        return await Poser(bench, self.derive_verifier).compose(number, turn)
 
     def derive_tools(
         self, source: str, class_name: str, effects: Mapping[str, Effect]

@@ -1,5 +1,5 @@
-"""Marks in a program as it is written, held to what its dialogue names: couplings and discoverable
-tools. The program is never run here."""
+"""Marks in a program as it is written, held to what its dialogue names: couplings, discoverable
+tools and whose a tool is. The program is never run here."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -9,8 +9,8 @@ from schemas.dialogue import Dialogue
 
 
 def find_mark_faults(dialogue: Dialogue, files: Mapping[str, str]) -> list[str]:
-    """Couplings and discoverable tools that only one of both has, and methods that cannot be a
-    coupling."""
+    """Couplings, discoverable tools and tools of the user that only one of both has, and methods that
+    cannot be a coupling."""
     couplings = {
         method.name.removeprefix("_"): method for method in _list_marked(files, "coupling")
     }
@@ -37,11 +37,45 @@ def find_mark_faults(dialogue: Dialogue, files: Mapping[str, str]) -> list[str]:
             else "the program does not mark it @discoverable"
         )
         faults.append(f"The tool {name} is discoverable, and {lacks}.")
-    return faults
+    return [*faults, *_find_actor_faults(dialogue, files)]
+
+
+def _find_actor_faults(dialogue: Dialogue, files: Mapping[str, str]) -> Iterator[str]:
+    """Tools that the program gives to another side than the plan, or to both."""
+    actors = {name: who for path in files for name, who in _list_actors(files, path)}
+    for name in dialogue.user_tools:
+        if actors.get(name, ()) != ("user",):
+            yield (
+                f"The tool {name} is the user's, and the program does not mark it "
+                '`@actors("user")`.'
+            )
+    for name, who in actors.items():
+        if name not in dialogue.user_tools and who != ("agent",):
+            yield (
+                f"The tool {name} is the agent's, and the program marks it for "
+                f"{' and '.join(who) or 'nobody'}. Name it in `user_tools`, or take the mark away."
+            )
+
+
+def _list_actors(files: Mapping[str, str], path: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for method in _list_methods({path: files[path]}):
+        for mark in method.decorator_list:
+            match mark:
+                case ast.Call(func=ast.Name(id="actors") | ast.Attribute(attr="actors"), args=args):
+                    who = (arg.value for arg in args if isinstance(arg, ast.Constant))
+                    yield method.name, tuple(map(str, who))
+                case _:
+                    continue
 
 
 def _list_marked(files: Mapping[str, str], mark: str) -> Iterator[ast.FunctionDef]:
     """Methods with a decorator of this name."""
+    for node in _list_methods(files):
+        if any(isinstance(one, ast.Name) and one.id == mark for one in node.decorator_list):
+            yield node
+
+
+def _list_methods(files: Mapping[str, str]) -> Iterator[ast.FunctionDef]:
     for path, text in sorted(files.items()):
         if not path.endswith(".py") or len(text) > MAX_SOURCE:
             continue
@@ -49,11 +83,7 @@ def _list_marked(files: Mapping[str, str], mark: str) -> Iterator[ast.FunctionDe
             module = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # what is no Python is refused where the interface is read
-        for node in ast.walk(module):
-            if isinstance(node, ast.FunctionDef) and any(
-                isinstance(one, ast.Name) and one.id == mark for one in node.decorator_list
-            ):
-                yield node
+        yield from (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef))
 
 
 def _takes_more(method: ast.FunctionDef) -> bool:

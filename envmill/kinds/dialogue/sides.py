@@ -7,11 +7,12 @@ reference path ─► a look after each call ─► collections that differ ─�
 from collections.abc import Iterator, Sequence
 
 from envmill.errors import BuildError
-from envmill.kinds.start import start
+from envmill.kinds.start import start, start_test
 from envmill.sandbox import Invoke, Look, Program, Sandbox
 from schemas.base import Json
+from schemas.database import Touch
 from schemas.dialogue import Dialogue
-from schemas.environment import Call, Environment
+from schemas.environment import Call, Environment, Test
 from schemas.scenario import Draft
 
 
@@ -29,6 +30,32 @@ async def check_sides(
     queries = {tool.name for tool in environment.tools if tool.effect == "query"}
     if faults := [*_find_strays(dialogue, draft.oracle, states, queries)]:
         raise BuildError(" ".join(faults), reason="no_verifier")
+
+
+async def widen_touches(
+    dialogue: Dialogue, environment: Environment, tests: Sequence[Test], sandbox: Sandbox
+) -> Dialogue:
+    """With the collections of its own side that a tool was seen to write and does not name: its
+    author forgot to say so, and nobody is misled. What it writes of the other side stays a fault."""
+    coupled = {name for coupling in dialogue.couplings for name in coupling.writes}
+    touches = dict(dialogue.touches)
+    queries = {tool.name for tool in environment.tools if tool.effect == "query"}
+    for test in (one for one in tests if one.expect == "success" and one.call.name not in queries):
+        steps = [*map(Invoke, test.setup), Look(), Invoke(test.call), Look()]
+        seen = await sandbox.play(Program.of(environment), [start_test(test), *steps])
+        before, after = seen[-3].state or {}, seen[-1].state or {}
+        name = test.call.name
+        side = "user" if name in dialogue.user_tools else "agent"
+        touch = touches.get(name, Touch())
+        more = [
+            one
+            for one in after
+            if after[one] != before.get(one)
+            and one not in (*touch.writes, *coupled)
+            and dialogue.sides.get(one) == side
+        ]
+        touches[name] = touch.model_copy(update={"writes": [*touch.writes, *more]})
+    return dialogue.model_copy(update={"touches": touches})
 
 
 def _find_strays(

@@ -3,14 +3,20 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportMissingImports=false
 # (s3fs ships no types and is an extra)
 
+import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
 from envmill.errors import LakeError, SettingsError
 from envmill.lake.stores.base import StoredFile
+from envmill.lake.stores.s3_faults import describe, find_code
 
+_PATIENCE, _LONGEST_PAUSE = (
+    120.0,
+    5.0,
+)  # seconds: partitions mend themselves, and a step that fails waits for somebody's hands
 _TRIES, _PAUSE = 6, 0.05  # S3 answers 409 to a put that meets another put of the same name
 
 
@@ -23,6 +29,7 @@ class S3Store:
 
     def __init__(self, url: str) -> None:
         try:
+            from botocore.exceptions import BotoCoreError, ClientError
             from s3fs import S3FileSystem
         except ImportError as error:
             raise SettingsError(
@@ -31,17 +38,24 @@ class S3Store:
         self.url = url.rstrip("/")
         self.filesystem: Any = S3FileSystem(use_listings_cache=False)
         """For DuckDB's `register_filesystem`."""
+        self.patience = _PATIENCE
+        """Seconds for which a store that cannot be reached is asked again."""
+        self._faults = (OSError, BotoCoreError, ClientError)
 
     def put_if_absent(self, name: str, content: bytes) -> bool:
         for attempt in range(_TRIES):
             try:
-                self.filesystem.pipe_file(self.locate(name), content, mode="create")
+                self._ask(
+                    "write",
+                    name,
+                    lambda: self.filesystem.pipe_file(self.locate(name), content, mode="create"),
+                )
                 return True
             except FileExistsError:
                 return self._is_ours(name, content)
-            except OSError as error:
-                if _code(error) != "ConditionalRequestConflict" or attempt == _TRIES - 1:
-                    raise self._cannot("write", name, error) from error
+            except LakeError as error:
+                if error.facts.get("code") != "ConditionalRequestConflict" or attempt == _TRIES - 1:
+                    raise
                 time.sleep(_PAUSE * 2**attempt)
         return False
 
@@ -69,20 +83,13 @@ class S3Store:
         )
 
     def read(self, name: str) -> bytes:
-        try:
-            return cast(bytes, self.filesystem.cat_file(self.locate(name)))
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise self._cannot("read", name, error) from error
+        return cast(
+            bytes, self._ask("read", name, lambda: self.filesystem.cat_file(self.locate(name)))
+        )
 
     def delete(self, name: str) -> None:
-        try:
-            self.filesystem.rm_file(self.locate(name))
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise self._cannot("delete", name, error) from error
+        with contextlib.suppress(FileNotFoundError):
+            self._ask("delete", name, lambda: self.filesystem.rm_file(self.locate(name)))
 
     def sweep(self, before: float) -> int:  # noqa: ARG002  (a store has it)
         """An object is whole or absent: there is nothing half-written to remove."""
@@ -98,17 +105,43 @@ class S3Store:
             "Prefix": "/".join(filter(None, (prefix, folder))) + "/",
             "Delimiter": "/",
         }
-        try:
-            while True:
-                page = self.filesystem.call_s3("list_objects_v2", **asked)
-                yield page
-                if not (token := page.get("NextContinuationToken")):
-                    return
-                asked["ContinuationToken"] = token
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise self._cannot("list", folder, error) from error
+        while True:
+            try:
+                page = self._ask(
+                    "list", folder, lambda: self.filesystem.call_s3("list_objects_v2", **asked)
+                )
+            except FileNotFoundError:
+                return
+            yield page
+            if not (token := page.get("NextContinuationToken")):
+                return
+            asked["ContinuationToken"] = token
+
+    def _ask(self, what: str, name: str, question: Callable[[], Any]) -> Any:
+        """Ask, and ask again while the store cannot be reached. A bucket that is missing is no file that is missing."""
+        until, pause = time.monotonic() + self.patience, _PAUSE
+        while True:
+            try:
+                return question()
+            except (FileExistsError, FileNotFoundError) as error:
+                if find_code(error) == "NoSuchBucket":
+                    raise describe(what, self.locate(name), error) from error
+                raise
+            except self._faults as error:
+                fault = describe(what, self.locate(name), self._find_cause(error))
+                if not fault.retryable or time.monotonic() >= until:
+                    raise fault from error
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _find_cause(self, error: BaseException) -> BaseException:
+        """A request for the head of an object is refused without a reason; a listing is told one."""
+        if find_code(error) in ("400", "403"):
+            try:
+                self.filesystem.ls(self.locate("_runs"), refresh=True)
+            except self._faults as cause:
+                return cause
+        return error
 
     def _is_ours(self, name: str, content: bytes) -> bool:
         """A put that was retried after a lost answer meets its own object."""
@@ -117,18 +150,6 @@ class S3Store:
         except FileNotFoundError:
             return False
 
-    def _cannot(self, what: str, name: str, error: OSError) -> LakeError:
-        return LakeError(
-            f"Cannot {what} {self.locate(name)}: {error}. Check the bucket, its rights and "
-            "AWS_ENDPOINT_URL, then run again."
-        )
-
 
 def _base(key: str) -> str:
     return key.rstrip("/").rpartition("/")[2]
-
-
-def _code(error: BaseException) -> str:
-    """The service's own error code, below what s3fs made of it."""
-    response = getattr(error.__cause__, "response", None) or {}
-    return str(response.get("Error", {}).get("Code", ""))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from envmill.recipes.drafting.errands import UNPLANNED, ErrandBrief
 from envmill.recipes.drafting.offered import OfferedChain
 from schemas.environment import Environment
+from schemas.prompts import ScenarioReply
 from schemas.scenario import Polarity
 
 
@@ -21,5 +22,7 @@ class ScenarioBrief:
     """None where the author chooses the path."""
     results: bool = True
     """Whether its path may use results of earlier calls."""
+    composed: ScenarioReply | None = None
+    """A scenario that its kind composed, whose words are wanted; None where the author thinks it up."""
     requests: int = 1
     """How many requests it is to make, where its recipe knows how."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from envmill.language.delegation import find_handed_over
 from envmill.language.mentions import is_exact, is_told
 from schemas.base import Json, is_array, is_object
+from schemas.dialogue_prompts import ComposedReply
 from schemas.prompts import ScenarioReply
 from schemas.scenario import UserContract
 
@@ -14,7 +15,9 @@ from schemas.scenario import UserContract
 def make_contract(reply: ScenarioReply, requests: Sequence[str] = ()) -> UserContract:
     """Where nothing is hidden the whole request opens the conversation; of several requests, the
     first."""
+    acting = {"able", "needs", "reports"} if isinstance(reply, ComposedReply) else set[str]()
     return UserContract(
+        **{name: getattr(reply, name) for name in sorted(acting)},
         opening=requests[0] if requests else reply.opening if reply.hidden else reply.request,
         later=[*requests[1:]],
         facts=reply.facts,

@@ -2,11 +2,13 @@
 
 import tomllib
 from functools import cache
+from typing import Any
 
 from envmill.errors import SettingsError
 from envmill.settings import ROOT
 
 PATH = ROOT / "data/seeds/themes.toml"
+DESKS = ROOT / "data/seeds/desks.toml"
 
 
 @cache
@@ -23,3 +25,12 @@ def _load_themes() -> dict[str, str]:
 def read_themes() -> list[tuple[str, str]]:
     """Every theme with its text, in name order."""
     return list(_load_themes().items())
+
+
+@cache
+def read_desks() -> dict[str, dict[str, Any]]:
+    """Every trade of a desk, in name order: its `text`, and the embedded author's words for it."""
+    try:
+        return dict(sorted(tomllib.loads(DESKS.read_text(encoding="utf-8")).items()))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{DESKS} holds no trades: {error}. Mend that file.") from error

@@ -154,6 +154,22 @@ function yieldSection(of) {
       caption: "Yield by domain",
       most: 30,
     }),
+    of.users.length > 0 && h("h3", {}, "By simulated user"),
+    of.users.length > 0 &&
+      table(
+        [
+          column("user", (one) => one.persona || "(no persona)"),
+          column("manner", (one) => one.manner || "as the contract says"),
+          column("played by", (one) => one.person || "not recorded"),
+          figure("conversations", (one) => count(one.conversations)),
+          figure("user faults", (one) => count(one.user_faults)),
+          figure("share", (one) => share(one.user_faults, one.conversations)),
+          figure("suspected", (one) => count(one.suspected)),
+          column("most often", (one) => words(one.most_often || "")),
+        ],
+        of.users,
+        { caption: "Conversations by simulated user", most: 30 },
+      ),
   );
 }
 

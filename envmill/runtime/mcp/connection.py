@@ -34,6 +34,16 @@ _UNKEPT = {"ttlMs": 0, "cacheScope": "private"}
 """What is listed is not worth keeping."""
 
 
+class SessionLine:
+    """A live session and its recording, for the one or two who play in it."""
+
+    def __init__(self, session: Session, recorder: RecordingFile | None) -> None:
+        self.session, self.recorder = session, recorder
+        self.turn = threading.Lock()
+        self.outage = ""
+        """Why no more calls are made; empty while they are."""
+
+
 class McpConnection:
     """Answers one message at a time, from any thread."""
 
@@ -47,17 +57,22 @@ class McpConnection:
     ) -> None:
         """The session stands at its start. `whole` says that nobody else is on the line, so that it
         needs no name."""
-        self._offer, self._session, self._recorder, self._whole = offer, session, recorder, whole
-        self._turn = threading.Lock()
+        self._offer, self._whole = offer, whole
+        self._line, self._joins = SessionLine(session, recorder), False
         self._waiting: set[Any] = set()
         self._cancelled: set[Any] = set()
-        self._outage = ""
         self.version = ""
         """The revision agreed on; empty before that."""
         self._methods: dict[str, Callable[[Message], Message]] = {
             "initialize": self._initialize, "ping": self._ping, "tools/list": self._list, "tools/call": self._call,
             **({"server/discover": self._discover} if whole else {}),
         }  # fmt: skip
+
+    def join(self, offer: Offer) -> "McpConnection":
+        """A connection of the other side on the same session. It ends with this one."""
+        other = McpConnection(offer, self._line.session, self._line.recorder)
+        other._line, other._joins = self._line, True
+        return other
 
     def expect(self, content: Any) -> None:
         """Take note of what will be answered later: only what waits can still be cancelled, and
@@ -85,12 +100,15 @@ class McpConnection:
         ] or None
 
     def close(self) -> None:
-        """End the session, after the call that is under way."""
-        with self._turn:
+        """End the session, after the call that is under way. Who joined it only leaves."""
+        if self._joins:
+            return
+        with self._line.turn:
+            self._line.outage = self._line.outage or "The session is over."
             with contextlib.suppress(JailError):
-                self._session.close()
-            if self._recorder:
-                self._recorder.close()
+                self._line.session.close()
+            if self._line.recorder:
+                self._line.recorder.close()
 
     def _answer(self, content: Any) -> Message | None:
         name = find_name(content)
@@ -98,7 +116,7 @@ class McpConnection:
             message = check(content)
             if name is None or "method" not in message:
                 return None
-            with self._turn:
+            with self._line.turn:
                 result = (
                     None
                     if name in self._cancelled
@@ -190,26 +208,28 @@ class McpConnection:
         name, arguments = params.get("name"), _read_arguments(params.get("arguments"))
         if not isinstance(name, str):
             raise RpcError(PARAMETERS, "tools/call needs the name of a tool, which is a text.")
-        if self._outage:
-            raise RpcError(INTERNAL, self._outage)
+        line = self._line
+        if line.outage:
+            raise RpcError(INTERNAL, line.outage)
         try:
-            seen = self._session.call(name, arguments, self._offer.actor)
-            if self._recorder:
-                self._recorder.note(name, arguments, self._offer.actor, seen)
-            return describe_result(seen, self._session.fetch)
+            seen = line.session.call(name, arguments, self._offer.actor)
+            if line.recorder:
+                line.recorder.note(name, arguments, self._offer.actor, seen)
+            return describe_result(seen, line.session.fetch)
         except (JailError, OSError) as error:
             raise self._break_off(error) from None
 
     def _break_off(self, error: Exception) -> RpcError:
         """What broke says nothing about the client, and is never an answer of a tool."""
-        self._outage = (
+        line = self._line
+        line.outage = (
             f"The server broke, not the environment ({error}). Open another connection; this "
             "one's calls count for nothing."
         )
-        if self._recorder:
+        if line.recorder:
             with contextlib.suppress(OSError):
-                self._recorder.break_off(self._outage)
-        return RpcError(INTERNAL, self._outage)
+                line.recorder.break_off(line.outage)
+        return RpcError(INTERNAL, line.outage)
 
 
 def demand_beginning(message: Message, whole: bool = False) -> RpcError:

@@ -1,13 +1,27 @@
 """What is served: an environment, how its sessions begin, and the tools of whoever plays, as MCP
 lists them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from envmill.runtime.mcp.messages import PARAMETERS, Message, RpcError
 
 PAGE = 250
 """Tools of one page: few clients ask for a second, and few environments have one."""
+
+
+USER = "user"
+"""Who plays the other side."""
+
+
+@dataclass(frozen=True)
+class UserSide:
+    """The user's side of each session, for a client that plays the user."""
+
+    instructions: str
+    """Who the user is, and what they know and want; empty where no scenario says it."""
+    token: str
+    """What every request of such a client shows. An agent does not have it."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +40,10 @@ class Offer:
     """The policy document and the time, which a client shows its model."""
     actor: str = "agent"
     """Who the client is."""
+
+    def turn_to(self, side: UserSide) -> "Offer":
+        """What the user's client is told and may call, of the same sessions."""
+        return replace(self, actor=USER, instructions=side.instructions)
 
     def list_actors(self) -> list[str]:
         """Everybody who may call something here."""

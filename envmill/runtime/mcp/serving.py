@@ -12,9 +12,9 @@ from types import FrameType
 
 from envmill.runtime.jail.client import Jail
 from envmill.runtime.mcp.host import CannotStart, JailHost
-from envmill.runtime.mcp.offer import Offer
+from envmill.runtime.mcp.offer import USER, Offer, UserSide
 from envmill.runtime.mcp.stdio import serve_lines
-from envmill.runtime.mcp.web import ServerLimits, make_server, serve_web
+from envmill.runtime.mcp.web import PATH, USER_PATH, ServerLimits, make_server, serve_web
 from envmill.runtime.world import parse_clock
 
 SHORTEST_TOKEN = 16
@@ -27,10 +27,12 @@ def serve(
     record: Path | None = None,
     bounds: ServerLimits = ServerLimits(),  # noqa: B008
     token: Path | None = None,
+    user: "tuple[str, Path] | None" = None,
 ) -> None:
     """By lines for one client, or at an address for many. CannotStart says what to do otherwise;
     JailError that nothing confines.
 
+    With `user`, instructions and a file with a token, clients that show it play the user's side.
     `record` is a file, or over HTTP a folder with a file for each session id. `token` is a file with a token that clients must show.
     """
     address, secret = read_address(http) if http else None, read_token(token) if token else ""
@@ -39,12 +41,28 @@ def serve(
             "A token is for HTTP: over standard input and output the client is whoever started "
             "this. Leave it out."
         )
+    side = _open_side(user, offer, http, secret) if user else None
     _check(offer)
     with JailHost(offer, launch) as host:
         if address:
-            _serve_web(host, address, bounds, record, secret)
+            _serve_web(host, address, bounds, record, secret, side)
         else:
             _serve_lines(host, record)
+
+
+def _open_side(user: tuple[str, Path], offer: Offer, http: str, secret: str) -> UserSide:
+    """The user's side, with a token of its own: an agent that had it could play its own user."""
+    if not http:
+        raise CannotStart(
+            "Two sides need two clients. Give --http an address, or serve the user's tools alone by "
+            "--actor user."
+        )
+    if offer.actor == USER or USER not in offer.list_actors():
+        raise CannotStart("The user has no tools of their own beside the client's here.")
+    side = UserSide(user[0], read_token(user[1]))
+    if side.token == secret:
+        raise CannotStart("Both sides have one token. Name another file for the user's.")
+    return side
 
 
 def _check(offer: Offer) -> None:
@@ -107,19 +125,25 @@ def _serve_lines(host: JailHost, record: Path | None) -> None:
 
 
 def _serve_web(
-    host: JailHost, address: tuple[str, int], bounds: ServerLimits, record: Path | None, token: str
+    host: JailHost,
+    address: tuple[str, int],
+    bounds: ServerLimits,
+    record: Path | None,
+    token: str,
+    side: UserSide | None,
 ) -> None:
     # An environment that cannot begin is told now, and not to the first client.
     host.open().close()
     try:
-        server = make_server(host, address, bounds, record, token)
+        server = make_server(host, address, bounds, record, token, side)
     except OSError as error:
         raise CannotStart(
             f"Nothing can be served at {address[0]}:{address[1]} ({error.strerror}). Name another "
             "address."
         ) from None
     _install_signals()
-    sys.stderr.write(f"Serving {host.offer.title} at {server.url}\n")
+    users = f", and its users at {server.url.removesuffix(PATH)}{USER_PATH}" if side else ""
+    sys.stderr.write(f"Serving {host.offer.title} at {server.url}{users}\n")
     sys.stderr.flush()
     serve_web(server)
 

@@ -9,7 +9,7 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader
@@ -34,8 +34,11 @@ from envmill.runtime.mcp.messages import (
     read,
     render,
 )
+from envmill.runtime.mcp.offer import UserSide
 
 PATH = "/mcp"
+USER_PATH = f"{PATH}/user"
+"""Of a user's client, alone or with the id of the session that it joins behind it."""
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 _CONNECTIONS = 256
 """Sockets served at once, one thread each."""
@@ -80,6 +83,45 @@ class McpSessions:
         self._turn = threading.Lock()
         self._open: dict[str, McpConnection] = {}
         self._last: dict[str, float] = {}
+        self._users: dict[str, tuple[str, McpConnection]] = {}
+        """Connections of users, each with the session that it joined."""
+
+    def join(self, session: str, side: UserSide) -> tuple[str, McpConnection]:
+        """A user's connection: to a session by its id, or to the oldest one that has no user."""
+        with self._turn:
+            taken = {agent for agent, _ in self._users.values()}
+            meant = session or next((one for one in self._open if one not in taken), "")
+            if meant not in self._open:
+                raise RequestRefused(404, "No session waits for its user. The agent begins first.")
+            if meant in taken:
+                raise RequestRefused(409, "This session has a user. It has room for one.")
+            name = secrets.token_hex(16)
+            connection = self._open[meant].join(self._host.offer.turn_to(side))
+            self._users[name] = meant, connection
+        return name, connection
+
+    def find_user(self, name: str | None) -> McpConnection:
+        """The user's connection that a request belongs to. It keeps its session awake."""
+        if not name:
+            raise RequestRefused(400, "The header Mcp-Session-Id is missing: initialize gives it.")
+        with self._turn:
+            if name not in self._users:
+                raise RequestRefused(404, "There is no such user's connection, or no more.")
+            session, connection = self._users[name]
+            self._last[session] = time.monotonic()
+            return connection
+
+    def leave(self, name: str | None) -> None:
+        """The user's client goes: its session goes on, and another may join it."""
+        self.find_user(name)
+        with self._turn:
+            self._users.pop(name or "", None)
+
+    def _part(self, sessions: Collection[str]) -> None:
+        """Whoever joined these has nothing left to play in."""
+        self._users = {
+            name: joined for name, joined in self._users.items() if joined[0] not in sessions
+        }
 
     def open(self) -> tuple[str, McpConnection]:
         """A new one; Refusal when there are too many."""
@@ -120,6 +162,7 @@ class McpSessions:
         with self._turn:
             self._open.pop(name or "", None)
             self._last.pop(name or "", None)
+            self._part([name or ""])
         connection.close()
 
     def end_idle(self) -> None:
@@ -130,6 +173,7 @@ class McpSessions:
             ended = [self._open.pop(name) for name in over]
             for name in over:
                 del self._last[name]
+            self._part(over)
         for connection in ended:
             connection.close()
 
@@ -138,6 +182,7 @@ class McpSessions:
             ended = [*self._open.values()]
             self._open.clear()
             self._last.clear()
+            self._users.clear()
         for connection in ended:
             connection.close()
 
@@ -147,10 +192,16 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], sessions: McpSessions, token: str) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        sessions: McpSessions,
+        token: str,
+        user: UserSide | None = None,
+    ) -> None:
         self.address_family = AF_INET6 if ":" in address[0] else AF_INET
         self.sessions = sessions
-        self.named, self.token = address[0], token
+        self.named, self.token, self.user = address[0], token, user
         self._turn = threading.Lock()
         self._awaited: dict[socket, float] = {}
         """Sockets without a whole request, or with an answer to read: the oldest first, and when
@@ -247,6 +298,8 @@ class Handler(BaseHTTPRequestHandler):
     timeout = _PATIENCE
     asked: Any = None
     """The id of the request under way."""
+    side: UserSide | None = None
+    """Whether it is a user's; None for the agent's."""
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def setup(self) -> None:
@@ -275,8 +328,10 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._check_head()
             self._check_sender()
-            self._check_token()
-            if _read_path(self.path) != PATH:
+            path = _read_path(self.path)
+            self.side = self.server.user if _is_users(path) else None
+            self._check_token(self.side.token if self.side else self.server.token)
+            if path != PATH and self.side is None:
                 raise RequestRefused(404, f"There is nothing but {PATH} here.")
             serve()
             return
@@ -306,15 +361,11 @@ class Handler(BaseHTTPRequestHandler):
             self._send(400, make_error(self.asked, demand_beginning(content)))
             return
         self._check_revision()
-        name, connection = (
-            self.server.sessions.open()
-            if begins
-            else ("", self.server.sessions.find(self.headers["Mcp-Session-Id"]))
-        )
+        name, connection = self._begin() if begins else ("", self._find())
         connection.expect(content)
         reply = connection.answer(content)
         if begins and (reply is None or "error" in reply):
-            self.server.sessions.end(name)
+            self._end(name)
             name = ""
         self._send(202 if reply is None else 200, reply, {"Mcp-Session-Id": name} if name else {})
 
@@ -322,8 +373,24 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers["Content-Length"] not in (None, "0") or self.headers["Transfer-Encoding"]:
             # Left unread it would be the next request.
             raise RequestRefused(400, "DELETE has no body.")
-        self.server.sessions.end(self.headers["Mcp-Session-Id"])
+        self._end(self.headers["Mcp-Session-Id"])
         self._send(200, None)
+
+    def _begin(self) -> tuple[str, McpConnection]:
+        """A session of the agent's, or the user's place in one."""
+        if self.side is None:
+            return self.server.sessions.open()
+        return self.server.sessions.join(
+            _read_path(self.path)[len(USER_PATH) :].strip("/"), self.side
+        )
+
+    def _find(self) -> McpConnection:
+        sessions, name = self.server.sessions, self.headers["Mcp-Session-Id"]
+        return sessions.find(name) if self.side is None else sessions.find_user(name)
+
+    def _end(self, name: str | None) -> None:
+        sessions = self.server.sessions
+        sessions.end(name) if self.side is None else sessions.leave(name)
 
     def _get(self) -> None:
         raise RequestRefused(
@@ -340,12 +407,12 @@ class Handler(BaseHTTPRequestHandler):
                 400, f"Send one header {twins[0]}." if twins else "A line of the head is no header."
             )
 
-    def _check_token(self) -> None:
-        if not self.server.token:
+    def _check_token(self, token: str) -> None:
+        if not token:
             return
         scheme, _, shown = (self.headers["Authorization"] or "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(
-            shown.strip().encode(), self.server.token.encode()
+            shown.strip().encode(), token.encode()
         ):
             raise RequestRefused(
                 401,
@@ -401,10 +468,11 @@ def make_server(
     bounds: ServerLimits,
     record: Path | None = None,
     token: str = "",
+    user: UserSide | None = None,
 ) -> Server:
     """A server that listens, and serves nobody yet; OSError when it cannot listen there. A token
     must be shown with every request."""
-    return Server(address, McpSessions(host, bounds, record), token)
+    return Server(address, McpSessions(host, bounds, record), token, user)
 
 
 def serve_web(server: Server) -> None:
@@ -414,6 +482,10 @@ def serve_web(server: Server) -> None:
     finally:
         server.server_close()
         server.sessions.end_all()
+
+
+def _is_users(path: str) -> bool:
+    return path == USER_PATH or path.startswith(f"{USER_PATH}/")
 
 
 def _read_path(target: str) -> str:

@@ -20,10 +20,11 @@ from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.trees import SECRET, Files, make_tree, read_files, write_tree
 from tests.interop.harbor.machines import make_tree as make_harbor
 from tests.interop.importers import awm_rows, release, test_envfactory, test_machines
+from tests.interop.importers.tau2 import vectors
 
 NOBODY = cast(Sandbox, None)
 """Importers of machines run nothing."""
-OF_PROGRAMS = ("envscaler", "awm", "envfactory")
+OF_PROGRAMS = ("envscaler", "awm", "envfactory", "tau2")
 
 
 class ImportersTarget(Target):
@@ -106,6 +107,10 @@ def _make_releases() -> dict[str, Files]:
         )
         awm_rows.write_release(home / "awm", awm_rows.make_release())
         test_envfactory.write_release(home / "envfactory")
+        shutil.copytree(vectors.RELEASE / "mock", home / "tau2" / "mock")
+        tasks = home / "tau2" / "mock" / "tasks.json"
+        told = json.loads(tasks.read_text())
+        tasks.write_text(json.dumps([told[4], told[5], told[8]]))
         found = {system: read_files(home / system) for system in OF_PROGRAMS}
     finally:
         shutil.rmtree(home)

@@ -4,18 +4,29 @@ nobody waiting."""
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 
 import pytest
 
-from envmill.interop.consumers.sessions import JailError, ScenarioSession, SetError, open_set
+from envmill.interop.consumers.sessions import (
+    JailError,
+    JudgeError,
+    ScenarioSession,
+    SetError,
+    open_set,
+)
 from envmill.interop.consumers.sessions.lanes import QUARANTINE, Lanes
 from envmill.interop.consumers.sessions.scenario_set import ScenarioSet
 from schemas.scenario import Check
 from tests.bench.loop.cargo import _make_hostile
 from tests.interop.consumers.folders import BARE, make_cargo, write_consumer
+from tests.soak import count
 from tests.specimens import LEND, VERIFIER, make_environment, make_scenario
 
+SORTS = ("spin", "spin", "spin", "hog", "hog", "flood", "flood", "flood")
 CHECK = "def check(initial, final):\n    return len(final['loans']) == 1\n"
 
 
@@ -90,9 +101,11 @@ def test_a_lane_that_failed_is_closed_when_its_last_session_has_ended(
     assert (lane.live, scenarios.lanes._leaving) == (0, [])
 
 
-def test_a_killed_jail_costs_its_own_sessions_alone(scenarios: ScenarioSet) -> None:
+@pytest.mark.soak(area="consumers")
+@pytest.mark.parametrize("place", range(count(1, 20)))
+def test_a_killed_jail_costs_its_own_sessions_alone(scenarios: ScenarioSet, place: int) -> None:
     sessions = [scenarios.begin(find(scenarios)) for _ in range(6)]
-    lost = sessions[0].lane
+    lost = sessions[place % len(sessions)].lane
     os.kill(lost.engine.jail._process.pid, signal.SIGKILL)
     told = []
     for session in sessions:
@@ -137,6 +150,46 @@ def test_an_endless_tool_keeps_nobody_waiting_twice(scenarios: ScenarioSet) -> N
         assert slow.lane is scenarios.lanes.patient
         with slow.lane.turn:  # as an endless call holds it
             assert finish(quick) == ("pass", 1.0)
+
+
+@pytest.mark.soak(area="consumers")
+def test_eight_hostile_of_sixteen_change_no_verdict(scenarios: ScenarioSet) -> None:
+    """Endless loops, all the memory and the longest replies beside eight who do their work."""
+    over, hostile = Event(), find(scenarios, hostile=True)
+
+    def attack(tool: str) -> int:
+        sessions = 0
+        while not over.is_set():
+            with suppress(JailError, JudgeError), scenarios.begin(hostile) as one:
+                sessions += 1
+                while not (over.is_set() or one.ended or one.broken):
+                    one.call(tool, {})
+        return sessions
+
+    def work(place: int) -> list[tuple[str, float | None]]:
+        told = []
+        for number in range(count(2, 40)):
+            with scenarios.begin(find(scenarios)) as session:
+                if (place + number) % 2:
+                    session.say("Done.")
+                    judged = session.judge()
+                    told.append((judged.outcome, judged.reward))
+                else:
+                    told.append(finish(session))
+        return told
+
+    with ThreadPoolExecutor(16) as pool:
+        attacks = [pool.submit(attack, tool) for tool in SORTS]
+        try:
+            honest = [one.result() for one in [pool.submit(work, place) for place in range(8)]]
+        finally:
+            over.set()
+        assert all(one.result() for one in attacks), "every attacker played"
+    for place, told in enumerate(honest):
+        expected = [
+            ("fail", 0.0) if (place + number) % 2 else ("pass", 1.0) for number in range(len(told))
+        ]
+        assert told == expected
 
 
 def test_a_refused_call_is_no_reason_to_leave_the_shared_lanes(scenarios: ScenarioSet) -> None:

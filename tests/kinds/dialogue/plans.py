@@ -65,6 +65,7 @@ CLAUSES = [
     ),
     clause("no_second", "forbid", call("hand_over"), when=[{"on": "call", "call": call("resume")}]),
 ]
+SCOPE = ClauseScope(COLLECTIONS, TOOLS, CHANGES)
 GOAL = {"name": "the phone works again", "needs": ["resume", "set_airplane", "see_signal"]}
 PLAN: dict[str, Any] = {
     "sides": {"lines": "agent", "tickets": "agent", "phones": "user", "notices": "user"},
@@ -88,7 +89,7 @@ def find_faults(document: str = "", *clauses: PolicyClause, **changes: Any) -> l
     """Faults of the plan with some fields changed, and some clauses more."""
     plan = Dialogue.model_validate(PLAN | changes)
     plan = plan.model_copy(update={"clauses": [*plan.clauses, *clauses]})
-    return find_dialogue_faults(plan, ClauseScope(COLLECTIONS, TOOLS, CHANGES), document)
+    return find_dialogue_faults(plan, SCOPE, document)
 
 
 def render(*more: PolicyClause) -> str:

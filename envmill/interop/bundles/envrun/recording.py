@@ -95,7 +95,9 @@ def score_recording(bundle: Bundle, path: Path, name: str, said: Sequence[str] =
         )
     if recording.fault:
         return make_error(recording.fault)
-    episode = bundle.begin(name, seed=recording.seed, clock=recording.clock)
+    # Nobody recorded what the user answered: what depends on it is not known here.
+    seed, clock = recording.seed, recording.clock
+    episode = bundle.begin(name, seed, "conversation", "yours", clock)
     try:
         reached = [episode.state_hash]
         for move in recording.moves:

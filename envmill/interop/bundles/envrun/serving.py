@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .briefing import brief_user
 from .bundle import RUNTIME, Bundle
 from .files import FolderError
 from .jail import JailError, Message
@@ -47,6 +48,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file with a token that HTTP clients must show; made if there is none",
     )
+    parser.add_argument(
+        "--side",
+        default="agent",
+        choices=("agent", "user"),
+        help="user: serve the user's side of each session, too, at /mcp/user; needs --http",
+    )
+    parser.add_argument(
+        "--user-token",
+        type=Path,
+        metavar="FILE",
+        help="file with a token that the user's clients must show; made if there is none",
+    )
     parser.add_argument("--sessions", type=int, default=64, help="sessions open at once over HTTP")
     parser.add_argument(
         "--idle",
@@ -78,12 +91,25 @@ def serve(bundle: Bundle, asked: argparse.Namespace) -> int:
             asked.record,
             bounds,
             asked.token,
+            _open_user(bundle, asked),
         )
     except mcp.CannotStart as error:
         raise FolderError(str(error)) from None
     except client.JailError as error:
         raise JailError(str(error)) from None
     return 0
+
+
+def _open_user(bundle: Bundle, asked: argparse.Namespace) -> tuple[str, Path] | None:
+    """What the user's clients are told, and the file with their token."""
+    if asked.side != "user":
+        return None
+    if asked.user_token is None:
+        raise FolderError(
+            "Two sides need two credentials. Name a file for the user's: --user-token."
+        )
+    told = brief_user(bundle.read_scenario(asked.scenario)["user"]) if asked.scenario else ""
+    return told, asked.user_token
 
 
 def _find_start(bundle: Bundle, asked: argparse.Namespace) -> Message:

@@ -276,6 +276,9 @@ def newest_log() -> Path:
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
+    if asked.keys() == {"talks"}:
+        Path(sys.argv[2]).write_text(json.dumps({"talks": play(asked["talks"])}))
+        sys.exit()
     first, turns = asked["clocked"]
     oracles = asked["scripts"]["oracle"]
     answers = {

@@ -65,7 +65,8 @@ def main() -> None:
     environment = __import__(
         "envmill_openenv.environment", fromlist=["OpenEnvEnvironment"]
     ).OpenEnvEnvironment()
-    told = [environment.reset().model_dump()]
+    health = __import__("envmill_openenv.shared", fromlist=["describe_health"]).describe_health
+    told = [environment.reset().model_dump() | {"health": health()}]
     written = json.loads(feed.read_text())
     feed.write_text(
         json.dumps(
@@ -79,7 +80,7 @@ def main() -> None:
     told.append(environment.reset().model_dump())
     feed.write_text("{")
     environment.reset()
-    told.append({"about": environment.get_metadata().description})
+    told.append({"about": environment.get_metadata().description, "health": health()})
     environment.close()
     sys.stdout.write(json.dumps(told))
 

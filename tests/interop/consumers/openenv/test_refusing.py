@@ -34,3 +34,14 @@ def test_a_withdrawn_scenario_gives_no_reward_at_its_next_reset(tmp_path: Path) 
     assert refused["metadata"]["refused"] == "WithdrawnError"
     assert "was withdrawn: S8: bad" in refused["metadata"]["reason"]
     assert "The recall feed cannot be read" in told["about"]
+    assert began["health"] == {
+        "status": "healthy",
+        "recalls": {"feed": True, "seq": 0, "withdrawn": 0, "unreadable": False},
+    }
+    assert told["health"]["status"] == "degraded"
+    assert told["health"]["recalls"] == {
+        "feed": True,
+        "seq": 1,
+        "withdrawn": 1,
+        "unreadable": True,
+    }

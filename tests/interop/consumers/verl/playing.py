@@ -156,10 +156,14 @@ async def train_once(
     for script in scripts:
         output, _ = await roll_out(tokenizer, row, script, tools)
         paid = await reward(tokenizer, row, output)
-        parts = [
-            list(one) for one in (output.prompt_ids, output.response_ids, output.response_mask)
-        ]
-        samples.append(training.Sample(*parts, paid["reward"]))
+        samples.append(
+            training.Sample(
+                prompt=list(output.prompt_ids),
+                response=list(output.response_ids),
+                mask=list(output.response_mask),
+                reward=paid["reward"],
+            )
+        )
     return training.train(samples, len(tokenizer))
 
 
@@ -264,7 +268,7 @@ async def main(asked: Any) -> Any:
             for (scenario, script), one in zip(group, answers, strict=True)
         ]
     first, script = next((scenario, one) for scenario, one in chosen if one["calls"])
-    shortest = min(rows, key=lambda one: len(str(rows[one])) if asked["scripts"].get(one) else 1e9)
+    shortest = min(asked["scripts"], key=lambda one: len(str(rows[one]["raw_prompt"])))
     return {
         "training": await train_once(tokenizer, rows[shortest], asked["scripts"][shortest], tools),
         "plays": told,

@@ -4,6 +4,7 @@
 import argparse
 import logging
 import resource
+from typing import Any
 
 import uvicorn
 from openenv.core.env_server import create_app
@@ -15,7 +16,7 @@ from .environment import METRICS, OpenEnvEnvironment
 from .models import OpenEnvAction, OpenEnvObservation, OpenEnvState
 from .sessions import JailError, JudgeError
 from .sessions.guard import LOOPBACK, MOST, Guard
-from .shared import open_shared
+from .shared import describe_health, open_shared
 
 EACH = 2
 """Open files that a session may take, and as many more as a server needs anyway."""
@@ -34,6 +35,18 @@ served = create_app(
     state_cls=OpenEnvState,
 )
 app = Guard(served, token, "ENVMILL_OPENENV_TOKEN")
+
+
+# OpenEnv's own answer says nothing of the recall feed.
+served.router.routes[:] = [
+    route for route in served.router.routes if getattr(route, "path", "") != "/health"
+]
+
+
+@served.get("/health")
+async def render_health() -> dict[str, Any]:
+    """That it answers, and whether recalls are read."""
+    return describe_health()
 
 
 @served.get("/metrics", include_in_schema=False)

@@ -64,3 +64,18 @@ def describe_row(row: ScenarioRow, place: int) -> dict[str, Any]:
         "kind": row.kind,
         "form": row.form,
     }
+
+
+def describe_health() -> dict[str, Any]:
+    """For whoever asks without a credential: nothing of where the feed is.
+
+    `degraded` where the recall feed could not be read when a session last began: newer recalls are
+    missed.
+    """
+    recalls = open_shared().recalls.describe()
+    told = {name: recalls[name] for name in ("feed", "seq", "withdrawn")}
+    problem = bool(recalls["problem"])
+    return {
+        "status": "degraded" if problem else "healthy",
+        "recalls": told | {"unreadable": problem},
+    }

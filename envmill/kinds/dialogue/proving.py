@@ -1,0 +1,321 @@
+"""What is composed, proved by execution: every claim of an atom, and of atoms together, is played in the jail.
+
+healthy state ─► settled, all mended?   broken ─► settled, not mended? ─► path ─► not mended after each strict prefix, mended at the end
+                                                     path without the user's changes, without the agent's, without one change ─► not mended
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from envmill.errors import BuildError
+from envmill.kinds.authoring.complaint import Complaint
+from envmill.kinds.dialogue.atoms import make_calls, read_field
+from envmill.kinds.dialogue.composing import break_state, list_path
+from envmill.kinds.start import CLOCK
+from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Step
+from schemas.base import Json, canonical_json, order_keys
+from schemas.dialogue import Atom, Dialogue, Repertoire, StateCondition
+from schemas.environment import Call, Environment
+
+GATE = "atoms"
+_ROUNDS = 3
+"""Looks after which couplings must have come to rest."""
+_SEARCHED, _DEEP = 200, 3
+"""Sequences of one side's changes that are tried against an atom, and their length."""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A selection that holds: where it starts, and the path that mends it."""
+
+    state: dict[str, Json]
+    path: list[Call]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What is proved, and with what."""
+
+    environment: Environment
+    dialogue: Dialogue
+    repertoire: Repertoire
+    sandbox: Sandbox
+    seed: int = 0
+
+    @property
+    def changes(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.environment.tools if tool.effect == "change")
+
+    async def play(self, state: Mapping[str, Json], steps: Sequence[Step]) -> list[Observation]:
+        reset = Reset(state=dict(state), clock=CLOCK, seed=self.seed)
+        seen = await self.sandbox.play(Program.of(self.environment), [reset, *steps])
+        if seen[0].outcome != "ok":
+            raise BuildError(f"A session does not start: {seen[0].message}")
+        return seen[1:]
+
+    async def settle(self, state: Mapping[str, Json]) -> dict[str, Json]:
+        """The state as the couplings leave it, before anybody changed anything."""
+        first = make_calls(self.repertoire.begins[:1], self.dialogue)
+        seen = await self.play(
+            state, [step for _ in range(_ROUNDS) for step in (Invoke(first[0]), Look())]
+        )
+        for place, one in enumerate(seen):
+            if one.outcome != "ok":
+                what = first[0].name if place % 2 == 0 else "a look at the state"
+                raise BuildError(
+                    f"`begins`: {what} ends in {one.outcome} ({one.code}: {one.message})"
+                )
+        if seen[-1].state != seen[-3].state:
+            raise BuildError(
+                "The couplings come to no rest: the same look changes the state again and again."
+            )
+        return order_keys(seen[-1].state or {})
+
+
+async def prove_atoms(bench: Bench) -> tuple[Complaint, ...]:
+    """Each atom alone; a fault of the healthy state is told alone, since all else rests on it."""
+    try:
+        healthy = await bench.settle(bench.repertoire.state)
+    except BuildError as error:
+        return (Complaint(GATE, "not_settled", error.message),)
+    found = [*_list_unhealthy(healthy, bench.repertoire)]
+    for atom in bench.repertoire.atoms if not found else ():
+        found += [
+            Complaint(GATE, code, f"The atom {atom.id} {words}.")
+            for code, words in await _prove_atom(atom, bench)
+        ]
+    return tuple(found)
+
+
+async def _prove_atom(atom: Atom, bench: Bench) -> list[tuple[str, str]]:
+    proved = await prove((atom,), bench)
+    if not isinstance(proved, Proved):
+        return [proved]
+    return [] if atom.unfixable else await _search_one_sided(atom, proved, bench)
+
+
+async def prove(atoms: Sequence[Atom], bench: Bench) -> Proved | tuple[str, str]:
+    """What starts broken and ends mended; or (reason code, words for the author)."""
+    try:
+        state = await bench.settle(break_state(bench.repertoire, atoms))
+    except BuildError as error:
+        return "not_settled", f"cannot be settled: {error.message}"
+    for atom in atoms:
+        if is_mended(state, atom):
+            return (
+                "not_broken",
+                f"is not broken after `breaks`: {_render(atom.mended)} holds already",
+            )
+    path = list_path(bench.repertoire, atoms, bench.dialogue)
+    seen = await _walk(state, path, bench)
+    path, seen = _drop_idle_repeats(path, state, seen)
+    seen = await _walk(state, path, bench)
+    return (
+        _judge_path(atoms, state, path, seen, bench)
+        or await _judge_without(atoms, state, path, bench)
+        or Proved(state, path)
+    )
+
+
+def is_mended(state: Mapping[str, Json], atom: Atom) -> bool:
+    """Whether all that shows it holds."""
+    return all(_holds(one, state) for one in atom.mended)
+
+
+def _list_unhealthy(healthy: Mapping[str, Json], repertoire: Repertoire) -> Iterator[Complaint]:
+    for atom in repertoire.atoms:
+        for one in atom.mended:
+            if not _holds(one, healthy):
+                value = canonical_json(read_field(healthy, one.row, one.field))
+                words = (
+                    f"In the healthy state, after the couplings, {one.row} has {one.field} {value}; "
+                    f"{atom.id} says that it is mended where {_render([one])}."
+                )
+                yield Complaint(GATE, "not_healthy", words)
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """A call of a path, what it came to, and the state after it."""
+
+    seen: Observation
+    state: dict[str, Json]
+
+
+async def _walk(state: Mapping[str, Json], path: Sequence[Call], bench: Bench) -> list[_Stop]:
+    seen = await bench.play(state, [step for call in path for step in (Invoke(call), Look())])
+    return [_Stop(call, look.state or {}) for call, look in zip(seen[::2], seen[1::2], strict=True)]
+
+
+def _drop_idle_repeats(
+    path: Sequence[Call], state: Mapping[str, Json], stops: Sequence[_Stop]
+) -> tuple[list[Call], list[_Stop]]:
+    """Two atoms may begin alike: a call that is there already stays once, unless it does
+    something again."""
+    kept = list[Call]()
+    ends = list[_Stop]()
+    before = state
+    for place, (call, stop) in enumerate(zip(path, stops, strict=True)):
+        repeated = any(
+            call.name == one.name and call.arguments == one.arguments for one in path[:place]
+        )
+        if not repeated or (stop.seen.outcome == "ok" and stop.state != before):
+            kept.append(call)
+            ends.append(stop)
+        before = stop.state
+    return kept, ends
+
+
+def _judge_path(
+    atoms: Sequence[Atom],
+    state: Mapping[str, Json],
+    path: Sequence[Call],
+    stops: Sequence[_Stop],
+    bench: Bench,
+) -> tuple[str, str] | None:
+    """Refused calls, a fix that is done too early, and one that does not mend."""
+    for number, (call, stop) in enumerate(zip(path, stops, strict=True), 1):
+        if stop.seen.outcome != "ok":
+            ended = f"{stop.seen.outcome} ({stop.seen.code}: {stop.seen.message})"
+            return (
+                "fix_refused",
+                f"cannot be mended: call {number} of the "
+                f"path, {call.name}({canonical_json(call.arguments)}), ends in {ended}",
+            )
+    mendable = [atom for atom in atoms if not atom.unfixable]
+    before = [state, *(stop.state for stop in stops)]
+    for number, call in enumerate(path):
+        if call.name not in bench.changes and before[number + 1] != before[number]:
+            return (
+                "look_changes",
+                f"has a look that changes the state: call {number + 1}, {call.name}",
+            )
+    acting = [place for place, call in enumerate(path) if call.name in bench.changes]
+    if not acting:
+        return "nothing_changes", "has a path without any call that changes something"
+    for atom in mendable:
+        if not is_mended(before[-1], atom):
+            lacking = _render([one for one in atom.mended if not _holds(one, before[-1])])
+            return (
+                "not_fixed",
+                f"is not mended at the end of the path ({atom.id}): {lacking} does not hold",
+            )
+    for atom in (one for one in atoms if one.unfixable):
+        if is_mended(before[-1], atom):
+            return (
+                "fixed_after_all",
+                f"is called unfixable, and {_render(atom.mended)} holds at the end of its fix",
+            )
+    for place in range(1, acting[-1] + 1) if mendable and len(mendable) == len(atoms) else ():
+        if all(is_mended(before[place], atom) for atom in mendable):
+            return (
+                "fixed_early",
+                f"is mended before its fix is done: after {place} calls, before "
+                f"call {acting[-1] + 1}, {path[acting[-1]].name}",
+            )
+    return None
+
+
+async def _judge_without(
+    atoms: Sequence[Atom], state: Mapping[str, Json], path: Sequence[Call], bench: Bench
+) -> tuple[str, str] | None:
+    """A change that is not needed, and a side that is not. What the policy asks for first
+    is needed whatever the program does."""
+    mendable = [atom for atom in atoms if not atom.unfixable]
+    handed = len(mendable) < len(atoms)
+    asked = {one.first.name for one in bench.dialogue.clauses if one.first}
+    asked |= {one.call.name for one in bench.dialogue.clauses if one.effect == "hand_over"}
+    acting = [place for place, call in enumerate(path) if call.name in bench.changes]
+    alone = [place for place in acting if path[place].name not in asked] if mendable else []
+    sides = sorted({path[place].actor for place in acting} if mendable else ())
+    one_less = [[call for number, call in enumerate(path) if number != place] for place in alone]
+    one_side = [
+        [call for call in path if call.actor != side or call.name not in bench.changes]
+        for side in sides
+    ]
+    ends = await _end_all(state, [*one_less, *one_side], bench)
+    for place, end in zip(alone, ends, strict=False):
+        if all(is_mended(end, atom) for atom in mendable):
+            return (
+                "idle_step",
+                f"is mended without call {place + 1}, {path[place].name}: leave the call "
+                f"out, or let `mended` say what it does",
+            )
+    for side, end in zip(sides if len(sides) > 1 else (), ends[len(alone) :], strict=False):
+        if all(is_mended(end, atom) for atom in mendable) and (side == "user" or not handed):
+            return "one_sided", f"is mended without the {side}"
+    return None
+
+
+async def _end_all(
+    state: Mapping[str, Json], paths: Sequence[Sequence[Call]], bench: Bench
+) -> list[dict[str, Json]]:
+    """Where the calls that are taken lead, for each path from the start. All are played in
+    one message."""
+    reset = Reset(state=dict(state), clock=CLOCK, seed=bench.seed)
+    steps = [step for path in paths for step in (reset, *map(Invoke, path), Look())]
+    if not steps:
+        return []
+    seen = iter(await bench.sandbox.play(Program.of(bench.environment), steps))
+    return [[next(seen) for _ in range(len(path) + 2)][-1].state or {} for path in paths]
+
+
+async def _search_one_sided(atom: Atom, proved: Proved, bench: Bench) -> list[tuple[str, str]]:
+    """A bounded search: changes of one side alone, in any order, do not mend what needs
+    the other."""
+    needed = {call.actor for call in proved.path if call.name in bench.changes}
+    found = list[tuple[str, str]]()
+    for side, other in (("agent", "user"), ("user", "agent")):
+        if other not in needed:
+            continue
+        calls = _list_changes(side, bench)
+        drawn = [one for length in range(1, _DEEP + 1) for one in permutations(calls, length)]
+        if len(drawn) > _SEARCHED:
+            drawn = random.Random(f"{bench.seed}/{atom.id}/{side}").sample(drawn, _SEARCHED)
+        ends = await _end_all(proved.state, drawn, bench)
+        if mending := next(
+            (calls for calls, end in zip(drawn, ends, strict=True) if is_mended(end, atom)), None
+        ):
+            told = ", ".join(call.name for call in mending)
+            found.append(("one_sided", f"is mended without the {other}, by {told} alone"))
+    return found
+
+
+def _list_changes(side: str, bench: Bench) -> list[Call]:
+    """Changes that this side makes in any fix, and those of its tools that take nothing."""
+    steps = make_calls(
+        [step for atom in bench.repertoire.atoms for step in atom.fix], bench.dialogue
+    )
+    bare = [
+        Call(name=tool.name, actor=side)
+        for tool in bench.environment.tools
+        if (tool.name in bench.dialogue.user_tools) is (side == "user")
+        and not tool.parameters.get("properties")
+    ]
+    calls = [call.model_copy(update={"asks": ""}) for call in (*steps, *bare)]
+    mine = [call for call in calls if call.actor == side and call.name in bench.changes]
+    return list({canonical_json(call.model_dump()): call for call in mine}.values())
+
+
+def _holds(condition: StateCondition, state: Mapping[str, Json]) -> bool:
+    value = read_field(state, condition.row, condition.field)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    match condition.op:
+        case "is":
+            return value == condition.value
+        case "is_not":
+            return value != condition.value
+        case "at_least":
+            return number and value >= condition.value
+        case "below":
+            return number and value < condition.value
+
+
+def _render(conditions: Sequence[StateCondition]) -> str:
+    words = {"is": "is", "is_not": "is not", "at_least": "is at least", "below": "is below"}
+    return " and ".join(
+        f"{one.field} of {one.row} {words[one.op]} {canonical_json(one.value)}"
+        for one in conditions
+    )

