@@ -19,7 +19,6 @@ from envmill.errors import ModelError, Outage
 from envmill.lake.journal import Journal
 from envmill.models.base import Completion, Provider, Request, Role, Spent, ToolCall
 from envmill.models.budget import Amount, Budget, Deferred
-from envmill.models.call_book import CallBook
 from envmill.models.caller import Caller, Effort
 from envmill.models.families import are_related
 from envmill.models.ledger_row import describe, describe_content, describe_usage, recall
@@ -91,7 +90,7 @@ class Gateway:
         self,
         provider: Provider,
         journal: Journal,
-        known: CallBook | dict[tuple[str, int], ModelCall],
+        known: dict[tuple[str, int], ModelCall],
         seed: int,
         others: Mapping[Role, Provider] = MappingProxyType({}),
         discipline: CallPolicy | None = None,

@@ -1,6 +1,6 @@
 """Opening a run: the config it keeps, what it already knows, and the means to go on."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from envmill.lake.stores import open_store
 from envmill.models.base import Provider
 from envmill.models.batch import Batch, open_batch
 from envmill.models.batches import CARRIERS
-from envmill.models.call_book import CallBook
 from envmill.models.gateway import CallPolicy, Gateway, ModelSession
 from envmill.models.offline import Author, Offline
 from envmill.models.recording import is_file, read_recording, write_recording
@@ -120,7 +119,9 @@ def _settle(run: str, config: RunConfig, lake: Lake) -> tuple[RunConfig, Recipe,
     return settled, recipe, settle_choice(lake, run, settled, recipe).past
 
 
-def _bind_batches(cast: RoleModels, terms: CallPolicy, known: CallBook) -> None:
+def _bind_batches(
+    cast: RoleModels, terms: CallPolicy, known: Mapping[tuple[str, int], ModelCall]
+) -> None:
     """What batches may spend, and what they need not ask."""
     for provider in {id(one): one for one in (cast.author, *cast.others.values())}.values():
         if isinstance(provider, Batch):
