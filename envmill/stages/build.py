@@ -14,7 +14,14 @@ from typing import TypeVar
 from envmill.errors import BadReply, BuildError
 from envmill.gates import w3, w4
 from envmill.gates.base import EnvironmentCase, GateContext, drop
-from envmill.gates.w3 import find_unruled, find_untested, find_untyped, judge_test, play_tests
+from envmill.gates.w3 import (
+    find_idle,
+    find_unruled,
+    find_untested,
+    find_untyped,
+    judge_test,
+    play_tests,
+)
 from envmill.kinds import kind_of
 from envmill.kinds.authoring.complaint import Complaint, list_once
 from envmill.kinds.authoring.repair import FIRST, Repair, describe_builds, give_up, strive
@@ -323,6 +330,8 @@ async def _run_tests(
     lacking = [*_blame_tools(environment, "too_few_tests", untested)]
     if not lacking and not red:
         lacking = [*_blame_tools(environment, "no_rule_tested", find_unruled(environment, played))]
+    if not lacking and not red and kind_of(environment).tests_move:
+        lacking = [*_blame_tools(environment, "too_few_tests", find_idle(environment, played))]
     if not lacking and not red and (untyped := find_untyped(environment, played)):
         return _Trial((*_blame_tools(environment, "untyped_reply", untyped),), {}, fault="code")
     if not lacking and not red:
