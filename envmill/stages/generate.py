@@ -141,7 +141,7 @@ async def generate_draft(
         nonlocal held
         if before is None:
             offering.composed = None
-        if offering.composed is None and (composed := await drawing.draw()):
+        if offering.composed is None and (composed := await drawing.compose()):
             if composed.reason or not context.recipe.poses:
                 return await _pose(composed, place, context, models)
             offering.composed = composed.reply
@@ -242,7 +242,7 @@ class _Drawing:
     """One for each that did not hold."""
     _turns: Iterator[int] = field(default_factory=count)
 
-    async def draw(self) -> Composition | None:
+    async def compose(self) -> Composition | None:
         """The next one that holds, or the last one that does not; None where the kind composes
         none."""
         kind, worded = kind_of(self.place.environment), self.context.recipe.poses
