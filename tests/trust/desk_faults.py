@@ -460,13 +460,6 @@ def _is_of(one: Told, clause: str) -> bool:
     return one["name"].startswith("clause ") and _name_clause(one["name"]) == clause
 
 
-def _lose_order(told: Told) -> Spoils:
-    """What must come first need not."""
-    for one in told.get("procedure", []):
-        if one["op"] == "before":
-            yield lambda held=one: held.update(op="required", first=None)
-
-
 FAULTS: Mapping[str, Mapping[str, Callable[[Any], Spoils]]] = {
     "desk": {
         "contradicting_clauses": _contradict, "each_before_the_other": _turn_round,
@@ -509,6 +502,6 @@ FAULTS: Mapping[str, Mapping[str, Callable[[Any], Spoils]]] = {
         "symptom_left_out": _lose_symptom, "too_few_questions": _few_questions,
         "questions_for_something_else": _strange_questions,
     },
-    "verifier": {"clause_lost": _lose_clause, "order_lost": _lose_order},
+    "verifier": {"clause_lost": _lose_clause},
 }  # fmt: skip
 """What is spoilt → kind → what it does, place by place."""

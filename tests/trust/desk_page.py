@@ -31,7 +31,10 @@ def write_desk_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
         "page is generated: `python -m tests.trust.table data/trust/tau2 recipe=tau2`. A planted "
         "fault is never mended. W4 is not asked, and S13 of a tenth of the honest scenarios. Faults "
         "of verifiers are no author's: clauses are compiled, and the row says what would be seen "
-        "if that went wrong.\n"
+        "if that went wrong. Faults of plans are many and cheap, so that the share over all says "
+        "less than the share of each part. `hidden_told_unasked` and "
+        "`questions_for_something_else` passed until this table planted them: their checks were "
+        "written because of it.\n"
     )
     yield f"{COUNTED}\n{REPORTED}\n{BOUNDED}\n"
     outages = sum(bool(one.outage) for one in outcomes)
