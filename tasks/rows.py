@@ -18,6 +18,9 @@ from envmill.lake.views.source import column_types, quote, read_files
 from schemas.base import Record
 from schemas.tables import TABLES
 
+MEMORY = "1GB"
+"""Of a database that judges a run's rows; what it needs beyond that is spilled to disk."""
+
 
 @contextmanager
 def open_rows(lake: Lake, run: str) -> Generator[duckdb.DuckDBPyConnection]:
@@ -39,6 +42,7 @@ def _prepare(connection: duckdb.DuckDBPyConnection, lake: Lake, run: str) -> Non
     spill = quote(
         f"{tempfile.gettempdir()}/envmill-quality"
     )  # by default it would be a folder in the checkout
+    connection.execute(f"set memory_limit = {quote(MEMORY)}")
     connection.execute(
         "set python_enable_replacements = false; set preserve_insertion_order = false; set "
         f"temp_directory = {spill}"

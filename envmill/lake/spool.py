@@ -13,9 +13,11 @@ from typing import Any, Generic, TypeVar, overload
 from envmill.errors import LakeError
 from envmill.lake.arrow import from_arrow
 from schemas.base import Record
+from schemas.stored import StoredRows
 
 R = TypeVar("R", bound=Record)
 V = TypeVar("V")
+
 
 _CACHE_KB = 16_384  # of the database, in memory
 _BATCH = 64  # records that are read from the database at once
@@ -35,6 +37,9 @@ class RowSpool:
         ):
             self._base.execute(f"pragma {pragma}")
         self._tables = 0
+
+    def __del__(self) -> None:
+        self._base.close()
 
     def hold(
         self, record: type[R], parts: Iterable[Sequence[Mapping[str, Any]]], owner: str = ""
@@ -85,12 +90,19 @@ class RowSpool:
         return f"t{self._tables}"
 
 
-class StoredRecords(Sequence[R]):
+class StoredRecords(StoredRows[R]):
     """Records in id order, each read when it is asked for."""
 
-    def __init__(self, spool: RowSpool, table: str, record: type[R], ids: Sequence[str]) -> None:
+    def __init__(
+        self,
+        spool: RowSpool,
+        table: str,
+        record: type[R],
+        ids: Sequence[str],
+        change: Callable[[R], R] = lambda record: record,
+    ) -> None:
         self._spool, self._table, self._record, self.ids = spool, table, record, ids
-        self._known = frozenset(ids)
+        self._known, self._change = frozenset(ids), change
         self._recent: OrderedDict[str, R] = OrderedDict()
 
     def __len__(self) -> int:
@@ -127,9 +139,7 @@ class StoredRecords(Sequence[R]):
         rows = self._spool.ask(
             f"select id, body from {self._table} where owner = ? order by id", [owner]
         )
-        return tuple(
-            from_arrow(self._record, [unpack(body) for name, body in rows if name in self._known])
-        )
+        return tuple(self._parse([body for name, body in rows if name in self._known]))
 
     def owners(self) -> dict[str, str]:
         """Id → owner."""
@@ -141,16 +151,28 @@ class StoredRecords(Sequence[R]):
 
     def keep(self, names: Collection[str]) -> "StoredRecords[R]":
         """Only those of some ids."""
-        return StoredRecords(
-            self._spool, self._table, self._record, [name for name in self.ids if name in names]
-        )
+        return self._show([name for name in self.ids if name in names])
+
+    def _show(self, ids: Sequence[str]) -> "StoredRecords[R]":
+        return StoredRecords(self._spool, self._table, self._record, ids, self._change)
+
+    def where(self, wanted: Callable[[R], bool]) -> "StoredRecords[R]":
+        """Only those that something holds of."""
+        return self._show([one.id for one in self if wanted(one)])
+
+    def change(self, change: Callable[[R], R]) -> "StoredRecords[R]":
+        """The same, each changed when it is read."""
+        return StoredRecords(self._spool, self._table, self._record, self.ids, change)
 
     def _read(self, names: Sequence[str]) -> list[R]:
         marks = ", ".join("?" * len(names))
         rows = self._spool.ask(
             f"select body from {self._table} where id in ({marks}) order by id", names
         )
-        return from_arrow(self._record, [unpack(body) for (body,) in rows])
+        return self._parse([body for (body,) in rows])
+
+    def _parse(self, bodies: Sequence[bytes]) -> list[R]:
+        return [self._change(one) for one in from_arrow(self._record, map(unpack, bodies))]
 
 
 class Shelf(Generic[V]):

@@ -100,6 +100,9 @@ class Near:
             "create table bands (key blob, number int, primary key (key, number)) without rowid"
         )
 
+    def __del__(self) -> None:
+        self._base.close()
+
     def add(self, name: str, runs: Runs) -> None:
         if runs:
             self.add_hash(name, _hash(runs))

@@ -132,11 +132,14 @@ def count_spent(calls: Iterable[ModelCall]) -> Amount:
     """What the ledger says was spent or may have been; a row seen in journal and lake counts once,
     a price nobody knows counts as
     tokens alone."""
-    rows = {call.id: call for call in calls}.values()
-    return Amount(
-        sum((row.cost or 0.0) + (row.possibly_paid_cost or 0.0) for row in rows),
-        sum(row.tokens_in + row.tokens_out + row.possibly_paid_tokens for row in rows),
-    )
+    rows = {
+        call.id: (
+            (call.cost or 0.0) + (call.possibly_paid_cost or 0.0),
+            call.tokens_in + call.tokens_out + call.possibly_paid_tokens,
+        )
+        for call in calls
+    }
+    return Amount(sum(cost for cost, _ in rows.values()), sum(took for _, took in rows.values()))
 
 
 def _render_model(spec: Spec) -> str:

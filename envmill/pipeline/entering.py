@@ -1,8 +1,8 @@
 """How subjects enter each step: made of the records of the steps before it, in id order."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 
 from envmill.agents.loop import MASKED
 from envmill.agents.transcript import list_sampled
@@ -28,7 +28,7 @@ from envmill.stages.corpus import OWN_LICENCE, Text, read_corpus
 from envmill.stages.passing import name_content
 from envmill.stages.places import HardenedParent, ScenarioSlot
 from envmill.stages.splits import assign_splits
-from schemas.base import digest
+from schemas.base import Json, digest
 from schemas.choice import GivenEnvironments
 from schemas.environment import Blueprint, Environment, Test
 from schemas.errand_plan import ErrandLine
@@ -230,36 +230,25 @@ def enter_probed(upstream: StepInputs) -> Subjects[PlacedScenario[Scenario]]:
 def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
     """The run itself, once: nothing enters when nothing is left to learn from. Scenarios that no teacher passed are worth rollouts."""
     kept = upstream.kept("scenarios-filter") - upstream.untrainable()
-    scenarios = _bound(upstream, upstream.made(Scenario, "scenarios-build").keep(kept))
-    homes = {one.environment for one in scenarios}
-    acted, again = (
-        [*upstream.made(Rollout, "scenarios-filter"), *upstream.made(Rollout, "scenarios-collect")],
-        upstream.rejudged(),
-    )
-    probes = (one for one in acted if one.rollout_group == "probe" and one.scenario in kept)
-    environments = tuple(
-        one for one in upstream.environments("environments-filter") if one.id in homes
-    )
-    trajectories, pairs = (
-        upstream.made(Trajectory, "scenarios-collect"),
-        upstream.made(Pair, "scenarios-collect"),
-    )
-    paired = {name for one in pairs for name in (one.chosen, one.rejected)}
+    built = upstream.made(Scenario, "scenarios-build")
+    scenarios = built.keep(kept).change(partial(_bound, upstream))
+    owners = built.owners()
+    homes = {owners[name] for name in scenarios.ids}
+    environments = upstream.environments("environments-filter").keep(homes)
+    tests = upstream.made(Test, "environments-build")
+    tests = tests.keep({name for name, home in tests.owners().items() if home in homes})
+    trajectories = upstream.made(Trajectory, "scenarios-collect")
+    pairs = upstream.made(Pair, "scenarios-collect")
+    attempts = _read_attempts(upstream, kept, pairs)
     cargo = ExportSet(
         environments=environments,
-        tests=tuple(
-            one for one in upstream.made(Test, "environments-build") if one.environment in homes
-        ),
-        scenarios=tuple(scenarios),
-        trajectories=tuple(trajectories),
-        pairs=tuple(pairs),
-        attempts=tuple(score_attempt(one, again.get(one.id)) for one in probes),
-        sampled={
-            one.id: found
-            for one in acted
-            if one.id in paired and (found := list_sampled(one.transcript))
-        },
-        judged_by={one.id: score_attempt(one, again.get(one.id)).verifier_version for one in acted},
+        tests=tests,
+        scenarios=scenarios,
+        trajectories=trajectories,
+        pairs=pairs,
+        attempts=tuple(attempts.probes),
+        sampled=attempts.sampled,
+        judged_by=attempts.judged_by,
         counts=tuple(upstream.counts()),
         contamination=_read_contamination(upstream),
         sources=trace_sources(
@@ -276,6 +265,29 @@ def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
         cargo, provisional, frozenset(upstream.refused()), upstream.accepted(), suspected, observed
     )
     return list_subjects([Subject(f"run:{upstream.run}", "", "", load)] if scenarios else [])
+
+
+@dataclass(frozen=True)
+class _Attempts:
+    """What an export needs of a run's rollouts, which are read once."""
+
+    probes: list[ScoredAttempt] = field(default_factory=list[ScoredAttempt])
+    sampled: dict[str, Sequence[Json]] = field(default_factory=dict[str, Sequence[Json]])
+    judged_by: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def _read_attempts(upstream: StepInputs, kept: set[str], pairs: Sequence[Pair]) -> _Attempts:
+    found, again = _Attempts(), upstream.rejudged()
+    paired = {name for one in pairs for name in (one.chosen, one.rejected)}
+    for step in ("scenarios-filter", "scenarios-collect"):
+        for rollout in upstream.made(Rollout, step):
+            scored = score_attempt(rollout, again.get(rollout.id))
+            found.judged_by[rollout.id] = scored.verifier_version
+            if rollout.rollout_group == "probe" and rollout.scenario in kept:
+                found.probes.append(scored)
+            if rollout.id in paired and (tokens := list_sampled(rollout.transcript)):
+                found.sampled[rollout.id] = tokens
+    return found
 
 
 def _read_contamination(upstream: StepInputs) -> ContaminationReport | None:
@@ -335,21 +347,13 @@ def _with_tests(
 
 
 def _bind(upstream: StepInputs, placed: PlacedScenario[Scenario]) -> PlacedScenario[Scenario]:
+    return replace(placed, record=_bound(upstream, placed.record))
+
+
+def _bound(upstream: StepInputs, scenario: Scenario) -> Scenario:
     """With the error bounds that were measured since it was built."""
-    found = upstream.bounds.get(placed.record.id)
-    return (
-        placed
-        if found is None
-        else replace(placed, record=placed.record.model_copy(update={"bounds": found}))
-    )
-
-
-def _bound(upstream: StepInputs, scenarios: Sequence[Scenario]) -> list[Scenario]:
-    """With the error bounds that were measured since they were built."""
-    return [
-        one.model_copy(update={"bounds": upstream.bounds.get(one.id) or one.bounds})
-        for one in scenarios
-    ]
+    found = upstream.bounds.get(scenario.id)
+    return scenario if found is None else scenario.model_copy(update={"bounds": found})
 
 
 def _place(

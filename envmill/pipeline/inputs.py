@@ -28,8 +28,9 @@ from schemas.base import Record
 from schemas.choice import NO_PAST, GivenEnvironments, Past, SeedChoice
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack, Attrition, Evidence, GateOutcome
+from schemas.pair import Pair
 from schemas.quality import Quarantine, Reverification, Withdrawal
-from schemas.rollout import Rollout
+from schemas.rollout import Rollout, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Bounds, Draft, Scenario
 
@@ -41,6 +42,8 @@ _OWNERS: Mapping[type[Record], str] = {
     Scenario: "environment",
     Attack: "environment",
     Rollout: "scenario",
+    Trajectory: "scenario",
+    Pair: "scenario",
 }
 """Column by which records are found besides their id."""
 

@@ -67,6 +67,9 @@ def rebuild(
     """Pack the locked rows again and compare every file."""
     if problems := list(compare_tokenizers(lock.tokenizer, lock_tokenizer(chat))):
         return Rebuild(problems=problems)
+    if chat and lock.tokenizer:
+        # Manifests have the name of its folder, which may have moved.
+        chat = replace(chat, name=lock.tokenizer.name)
     lake = Lake(settings.lake)
     versions = list(_compare_versions(lock))
     broken = [*_compare_runs(lake, lock)]

@@ -56,8 +56,8 @@ from schemas.run import RunConfig
 
 _BATCH, _STRIPES, _MOST = 16, 40, 64
 """Subjects of a bucket in a run of few, tasks of a step at most, and subjects of a bucket in a run of many: a bucket is saved as one."""
-_AT_ONCE = 640
-"""Subjects of a process that are worked on at once, and held in memory: the buckets of a run of few are all begun together."""
+_AT_ONCE = 256
+"""Subjects of a process that are worked on at once, and held in memory: a model is asked some 64 questions at a time."""
 
 _DROPS: dict[type[EnvMillError], str] = {BadReply: "bad_reply", BuildError: "does_not_build"}
 """Errors that say something about the candidate; all others say something about us."""
@@ -157,6 +157,10 @@ class Runner:
             ],
         )
         return len(done)
+
+    def find_entered(self, step: PipelineStep) -> Sequence[str]:
+        """Ids of what entered a step."""
+        return (self._entered.get(step.name) or self._enter(step)).ids
 
     def count(self, step: PipelineStep) -> StepCount:
         """What became of everything that entered a step."""

@@ -12,8 +12,8 @@ from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.errands import ErrandPlans
 from envmill.stages.gate_workers import GateWorkers
+from envmill.stages.offer_book import OfferBook
 from envmill.stages.review import Locks
-from envmill.toolgraph.offers import OfferBook
 from envmill.verifiers.bounds import FindTruth
 from schemas.base import Record
 from schemas.choice import NO_PAST, Past

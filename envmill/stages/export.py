@@ -4,9 +4,9 @@ Load ──licence, provisional, split──► Cargo ──exporters──► p
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from envmill.agents import is_scripted
 from envmill.agents.limits import RolloutLimits
@@ -20,11 +20,13 @@ from envmill.kinds import kind_of
 from envmill.models.gateway import ModelSession
 from envmill.stages.context import ExportInput, Result, RunContext, Subject
 from envmill.stages.eval_only import find_crossings, find_eval_only
-from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list_staying
+from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list_staying, without
 from envmill.stages.partial import pay_whole
 from envmill.stages.review import read_pairs
 from schemas.base import Json
+from schemas.stored import Identified, choose
 
+N = TypeVar("N", bound=Identified)
 _UNKNOWN = ("", "unknown")
 _UNMEASURED = (
     "all that is left is provisional: a required gate was not measured; set `provisional` to "
@@ -75,8 +77,10 @@ async def export_bundles(
                 {"mixed": versions, "not_written": sorted(REWARDED & {*context.config.exporters})},
             )
         )
-    parcels = pack_cargo(cargo, exporters, scripted=context.config.scripted)
-    if idle := sorted(set(context.config.exporters) - {parcel.exporter for parcel in parcels}):
+    made, folder = set[str](), context.settings.bundles / context.run
+    parcels = stream_cargo(cargo, exporters, scripted=context.config.scripted)
+    bundles = write_parcels(_note(parcels, made), folder, context.run)
+    if idle := sorted({*context.config.exporters} - made):
         findings.append(keep("exporters", {"made_nothing": idle}))
     if left_out := find_left_out(cargo, context.config.exporters):
         findings.append(keep("exporters", {"left_out": left_out}))
@@ -87,8 +91,33 @@ async def export_bundles(
                 {"scripts_exported" if context.config.scripted else "scripts_left_out": acted},
             )
         )
-    folder = context.settings.bundles / context.run
-    return Result(tuple(write_parcels(parcels, folder, context.run)), tuple(findings))
+    return Result(tuple(bundles), tuple(findings))
+
+
+def _note(parcels: Iterable[OutputFolder], made: set[str]) -> Iterator[OutputFolder]:
+    """Parcels as they come; `made` learns who made them."""
+    for parcel in parcels:
+        made.add(parcel.exporter)
+        yield parcel
+
+
+def stream_cargo(
+    cargo: ExportSet,
+    exporters: Collection[str],
+    *,
+    scripted: bool = False,
+    encode: Callable[[ExportSet, str], ExportSet] | None = None,
+) -> Iterator[OutputFolder]:
+    """The parcels of the named exporters, each made when it is asked for; those that have nothing to
+    say of this cargo make none. `encode` gives an exporter's rows token ids."""
+    chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
+    formless = _find_formless(cargo, "bundle")
+    own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless)}
+    own |= dict.fromkeys(TEACHING, cargo if scripted else _leave_scripts_out(cargo))
+    given = {name: own.get(name, cargo) for name in chosen}
+    given = {name: encode(load, name) if encode else load for name, load in given.items()}
+    for name, pack in chosen.items():
+        yield from pack(given[name])
 
 
 def pack_cargo(
@@ -101,13 +130,7 @@ def pack_cargo(
     """The parcels of the named exporters; those that have nothing to say of this cargo make none.
     `encode` gives an exporter's rows token
     ids."""
-    chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
-    formless = _find_formless(cargo, "bundle")
-    own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless)}
-    own |= dict.fromkeys(TEACHING, cargo if scripted else _leave_scripts_out(cargo))
-    given = {name: own.get(name, cargo) for name in chosen}
-    given = {name: encode(load, name) if encode else load for name, load in given.items()}
-    return [parcel for name, pack in chosen.items() for parcel in pack(given[name])]
+    return [*stream_cargo(cargo, exporters, scripted=scripted, encode=encode)]
 
 
 def count_versions(cargo: ExportSet, exporters: Collection[str]) -> dict[str, int]:
@@ -151,10 +174,10 @@ def list_scripted(cargo: ExportSet) -> list[str]:
 
 def _leave_scripts_out(cargo: ExportSet) -> ExportSet:
     acted = set(list_scripted(cargo))
-    kept = tuple(
-        one
-        for one in cargo.trajectories
-        if one.scenario not in acted or not is_scripted(one.policy)
+    if not acted:
+        return cargo
+    kept = choose(
+        cargo.trajectories, lambda one: one.scenario not in acted or not is_scripted(one.policy)
     )
     return replace(cargo, trajectories=kept)
 
@@ -176,7 +199,7 @@ def _find_formless(cargo: ExportSet, exporter: str) -> set[str]:
 def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     """Several runs as one: what two of them hold is there once."""
     parts: dict[str, Any] = {
-        name: tuple({one.id: one for load in loads for one in getattr(load.cargo, name)}.values())
+        name: _unite_rows([getattr(load.cargo, name) for load in loads])
         for name in (
             "environments",
             "tests",
@@ -215,6 +238,13 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     )
 
 
+def _unite_rows(parts: Sequence[Sequence[N]]) -> Sequence[N]:
+    """Those of one run stay where they lie."""
+    if len(parts) == 1:
+        return parts[0]
+    return tuple({one.id: one for part in parts for one in part}.values())
+
+
 def unite_reports(reports: Sequence[ContaminationReport | None]) -> ContaminationReport | None:
     """What all of it was compared with, and the least power. None where a part was compared with
     nothing."""
@@ -238,7 +268,7 @@ def unite_reports(reports: Sequence[ContaminationReport | None]) -> Contaminatio
 
 def keep_splits(cargo: ExportSet, splits: Collection[str]) -> ExportSet:
     """Only what belongs to some splits."""
-    others = {one.id for one in cargo.scenarios if one.split not in splits}
+    others = {name for name, split in cargo.splits.items() if split not in splits}
     return leave_out(cargo, lambda scenario, _: scenario in others)
 
 
@@ -322,7 +352,7 @@ def choose_cargo(
     # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios
     # stay.
     acted = {
-        name: tuple(one for one in getattr(cargo, name) if one.id not in load.refused)
+        name: without(getattr(cargo, name), load.refused)
         for name in ("trajectories", "pairs", "transcripts")
     }
     cargo = replace(

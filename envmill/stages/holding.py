@@ -5,8 +5,9 @@ cargo ──scan──► rows without data of people, secrets and foreign notic
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from envmill.findings import Finding, drop, keep
@@ -17,8 +18,11 @@ from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
 from schemas.scenario import Scenario
+from schemas.stored import Identified, find_by_id, list_ids, list_owners, pick
 
 T = TypeVar("T", Scenario, Trajectory, Pair, AttemptTranscript)
+M = TypeVar("M", Trajectory, Pair, AttemptTranscript)
+N = TypeVar("N", bound=Identified)
 Stays: TypeAlias = Callable[[str, str], bool]
 """Of a scenario's id and its environment's: whether it stays at home."""
 _MADE = ("tests", "trajectories", "pairs", "transcripts")
@@ -40,15 +44,15 @@ def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportS
         seen = scan(content, licence)
         words = set(re.findall(r"(\w+):", accepted.get(name, "").casefold()))
         own = {(one.kind, one.value) for one in seen if one.kind in words}
-        waived[name] = own.union(*(waived.get(home, ()) for home in homes))
-        if left := [one for one in seen if (one.kind, one.value) not in waived[name]]:
+        own = own.union(*(waived.get(home, ()) for home in homes))
+        if own:
+            waived[name] = own
+        if left := [one for one in seen if (one.kind, one.value) not in own]:
             flagged[name] = left
     if not flagged:
         return cargo, None
     kept = leave_out(cargo, lambda scenario, home: scenario in flagged or home in flagged)
-    rest = {
-        name: tuple(one for one in getattr(kept, name) if one.id not in flagged) for name in _MADE
-    }
+    rest = {name: without(getattr(kept, name), flagged) for name in _MADE}
     told: Json = {
         "flagged": {name: [one.describe() for one in flagged[name]] for name in sorted(flagged)}
     }
@@ -58,6 +62,10 @@ def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportS
     )
 
 
+def without(rows: Sequence[N], flagged: Container[str]) -> Sequence[N]:
+    return pick(rows, {name for name in list_ids(rows) if name not in flagged})
+
+
 def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, str]]:
     """Id, what it was made of, what of it leaves, and its licence: what others are made of comes
     first."""
@@ -65,7 +73,7 @@ def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, s
     yield from (
         (one.id, (), one.model_dump(mode="json"), one.licence) for one in cargo.environments
     )
-    for one in (*cargo.tests, *cargo.scenarios):
+    for one in chain(cargo.tests, cargo.scenarios):
         yield (
             one.id,
             (one.environment,),
@@ -105,9 +113,8 @@ def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
     """Without rows whose sources forbid training, and without those of a model that no entry is
     about: nobody said that it may."""
     left: dict[str, list[str]] = {}
-    stay = {one.id for one in cargo.scenarios} - {
-        one.id for one in _hold(terms, cargo.scenarios, cargo, "scenarios", left)
-    }
+    allowed = list_ids(_hold(terms, cargo.scenarios, cargo, "scenarios", left))
+    stay = cargo.homes.keys() - {*allowed}
     kept = leave_out(cargo, lambda scenario, _: scenario in stay)
     kept = replace(
         kept,
@@ -141,9 +148,9 @@ def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
 
 def _hold(
     terms: TermsFile, rows: Sequence[T], cargo: ExportSet, name: str, left: dict[str, list[str]]
-) -> tuple[T, ...]:
+) -> Sequence[T]:
     """Those that may leave. Of a row whose sources nobody wrote down nothing is known."""
-    kept: list[T] = []
+    kept = set[str]()
     for one in rows:
         sources = cargo.sources.get(one.id)
         verdict = (
@@ -154,32 +161,42 @@ def _hold(
             else "unknown"
         )
         if verdict == "allowed":
-            kept.append(one)
+            kept.add(one.id)
         else:
             left.setdefault(f"{name}_{verdict}", []).append(one.id)
-    return tuple(kept)
+    return pick(rows, kept)
 
 
 def list_staying(cargo: ExportSet, stays: Stays) -> list[str]:
     """Scenarios that stay at home."""
-    return sorted(one.id for one in cargo.scenarios if stays(one.id, one.environment))
+    return sorted(name for name, home in cargo.homes.items() if stays(name, home))
 
 
 def leave_out(cargo: ExportSet, stays: Stays) -> ExportSet:
     """The cargo without scenarios that stay, without what was made of them, and without
     environments that have none left."""
-    scenarios = tuple(one for one in cargo.scenarios if not stays(one.id, one.environment))
-    homes = {one.environment for one in scenarios}
+    kept = {name for name, home in cargo.homes.items() if not stays(name, home)}
+    homes = {cargo.homes[name] for name in kept}
     return replace(
         cargo,
-        environments=tuple(one for one in cargo.environments if one.id in homes),
-        tests=tuple(one for one in cargo.tests if one.environment in homes),
-        scenarios=scenarios,
-        trajectories=tuple(
-            one for one in cargo.trajectories if not stays(one.scenario, one.environment)
-        ),
-        pairs=tuple(one for one in cargo.pairs if not stays(one.scenario, one.environment)),
-        transcripts=tuple(
-            one for one in cargo.transcripts if not stays(one.scenario, one.environment)
-        ),
+        environments=pick(cargo.environments, homes),
+        tests=pick(cargo.tests, _list_owned(cargo.tests, "environment", homes)),
+        scenarios=pick(cargo.scenarios, kept),
+        trajectories=_leave_out(cargo, cargo.trajectories, stays),
+        pairs=_leave_out(cargo, cargo.pairs, stays),
+        transcripts=_leave_out(cargo, cargo.transcripts, stays),
     )
+
+
+def _list_owned(rows: Sequence[Identified], owner: str, homes: Container[str]) -> set[str]:
+    return {name for name, home in list_owners(rows, owner).items() if home in homes}
+
+
+def _leave_out(cargo: ExportSet, rows: Sequence[M], stays: Stays) -> Sequence[M]:
+    """Of what was made of scenarios. A row is read only where its scenario is not in the cargo."""
+    kept, find = set[str](), find_by_id(rows)
+    for name, scenario in list_owners(rows, "scenario").items():
+        home = cargo.homes.get(scenario)
+        if not stays(scenario, find(name).environment if home is None else home):
+            kept.add(name)
+    return pick(rows, kept)

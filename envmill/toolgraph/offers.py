@@ -4,10 +4,9 @@ order in which authors are offered them.
 stored tests ─► graph ─► walks, samplers ─► the validator ─► rehearsed in the jail ─► offers; every chain that is not one is counted
 """
 
-import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from envmill.sandbox import Program, Sandbox
@@ -62,21 +61,6 @@ class ChainOffers:
             *own,
             *(one for one in (*self.chains[first + 1 :], *self.chains[:first]) if one not in own),
         )
-
-
-class OfferBook:
-    """Offers of each environment, drawn on first use; concurrent callers wait."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, ChainOffers] = {}
-        self._drawing: dict[tuple[str, asyncio.AbstractEventLoop], asyncio.Lock] = {}
-
-    async def find(self, name: str, make: Callable[[], Awaitable[ChainOffers]]) -> ChainOffers:
-        """Those of a name."""
-        async with self._drawing.setdefault((name, asyncio.get_running_loop()), asyncio.Lock()):
-            if name not in self._known:
-                self._known[name] = await make()
-        return self._known[name]
 
 
 async def find_offers(

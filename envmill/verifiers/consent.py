@@ -39,6 +39,22 @@ _ASKED_BACK = re.compile(r"\b(?:yes|yeah|sure|ok|okay|right|correct|fine|agreed?
 _NO = re.compile(
     r"\b(?:no|nope|nah|nay|not|never|don't|do not|wait|stop|hold on|rather|instead|refuse)\b|n't\b"
 )
+_SENTENCE = re.compile(r"(?<=[.!?;\n])\s+")
+_REFUSAL = re.compile(
+    r"^\W*(?:(?:but|and|oh|ah|sorry|well|actually|please|then),? )*"
+    r"(?:no|nope|nah|nay|not|never|don't|do not|wait|stop|hold on|rather|instead)\b|"
+    r"\b(?:don't|do not|won't|will not|wouldn't|would not) (?:do|book|send|want|wish|agree|like|go|"
+    r"proceed|change|cancel|close|end|pay|it|that)\b|"
+    r"\b(?:i'd|i would|we'd|we would) rather\b|\bhold on\b|\bwait\b|\binstead\b|\brefuse\b|"
+    r"\bnot (?:now|yet|today|before|until|so fast|this|that one|the)\b|\bchanged my mind\b"
+)
+_IGNORANCE = re.compile(
+    r"\b(?:(?:do not|don't|not) (?:know|remember|recall|see|have)|not sure|no idea|cannot (?:tell|see|say)|"
+    r"can't (?:tell|see|say))\b"
+)
+_REPORT = re.compile(r"(?:^|(?<=[.!?] ))(?:I have done it: |I had done that already: |I tried \()")
+"""What the loop tells of the user's own calls, behind their words: a reading says yes and no of
+things, and a refusal is the thing's."""
 _NO_HARM = re.compile(
     r"\b(?:why not|no problem|no worries|no objections?|not a problem|no need to (?:ask|wait)|"
     r"don't (?:mind|worry))\b"
@@ -68,14 +84,27 @@ def needs_answers(predicates: Sequence[Predicate], ending: Ending) -> bool:
     )
 
 
-def is_yes(answer: str) -> bool:
-    """Whether an answer agrees. A yes that somebody else is quoted with, or that asks back, agrees to
-    nothing; nor does an answer with a word of two alphabets, which may look like a no."""
-    plain = _NO_HARM.sub("yes", normalise(answer)).strip(" .!")
+def is_yes(answer: str, asked: str = "") -> bool:
+    """Whether an answer agrees: one of its sentences says yes, and none of them refuses. A yes that
+    somebody else is quoted with, or that asks back, agrees to nothing; nor does an answer with a
+    word of two alphabets, which may look like a no. Where the question is whether to stop
+    something, `stop` is no refusal."""
+    plain = _NO_HARM.sub("yes", normalise(_REPORT.split(answer)[0])).strip(" .!")
+    if re.search(r"\bstop", normalise(asked)):
+        plain = re.sub(r"\bstop\b", " ", plain)
     if _is_disguised(plain):
         return False
     meant = _ASKED_BACK.sub(" ", plain if _QUOTED.fullmatch(plain) else _QUOTED.sub(" ", plain))
-    return bool(_YES.search(meant)) and not _NO.search(plain)
+    agrees = [one for one in _SENTENCE.split(meant) if _YES.search(one)]
+    return bool(agrees) and not any(map(_NO.search, agrees)) and not _refuses(plain)
+
+
+def _refuses(plain: str) -> bool:
+    """Whether a sentence of it takes the yes back. What somebody does not know, or tells of a
+    thing, is no refusal."""
+    return any(
+        _REFUSAL.search(one) and not _IGNORANCE.search(one) for one in _SENTENCE.split(plain)
+    )
 
 
 def _is_disguised(text: str) -> bool:
@@ -98,8 +127,9 @@ def _is_agreed(predicate: Predicate, deed: CompletedCall, ending: Ending) -> boo
         for name in predicate.names
         if deed.call.arguments.get(name) is not None
     ]
-    answer = next((answer for said, answer in reversed(pairs) if _asks_about(said, values)), "")
-    return is_yes(answer)
+    about = ((said, answer) for said, answer in reversed(pairs) if _asks_about(said, values))
+    said, answer = next(about, ("", ""))
+    return is_yes(answer, said)
 
 
 def _asks_about(message: str, values: Sequence[Json]) -> bool:

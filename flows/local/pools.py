@@ -15,7 +15,7 @@ import yaml
 
 from envmill.errors import SettingsError
 from envmill.settings import ROOT
-from flows.local.home import MARK, Home
+from flows.local.home import Home
 from flows.local.private import is_secret, write_private
 
 ProfileName = Literal["process", "docker"]
@@ -69,7 +69,8 @@ def keep_profile(home: Home, profile: Profile) -> bool:
 
 
 def make_job(home: Home, profile: Profile, url: str) -> dict[str, Any]:
-    """The pool's template: nothing in it is a variable, so that a request chooses no image, command, folder or environment."""
+    """The pool's template: nothing in it is a variable, so that a request chooses no image,
+    command, folder or environment."""
     if profile.name == "process":
         return JOB
     folders = [
@@ -79,16 +80,26 @@ def make_job(home: Home, profile: Profile, url: str) -> dict[str, Any]:
     ]
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
-    # The image's own entry point is `envmill`. What a run needs to know stands here and not under `env`, for the reason above.
+    surroundings = _list_surroundings(home, url)
+    # Prices, terms and the like, which somebody put elsewhere.
+    given = {
+        value
+        for name, value in surroundings.items()
+        if name != "HOME" and value.startswith("/") and Path(value).exists()
+    }
+    volumes = {f"{folder}:{folder}" for folder in folders}
+    volumes |= {f"{place}:{place}:ro" for place in given - {str(folder) for folder in folders}}
+    # The image's own entry point is `envmill`. What a run needs to know stands here and not under
+    # `env`, into which Prefect merges a request's.
     entry = [
         "env",
-        *(f"{name}={value}" for name, value in sorted(_list_surroundings(home, url).items())),
+        *(f"{name}={value}" for name, value in sorted(surroundings.items())),
     ]
     configuration = {
         "image": home.settings.pool_image,
         "image_pull_policy": "Never",
         "network_mode": "host",
-        "volumes": sorted({f"{folder}:{folder}" for folder in folders}),
+        "volumes": sorted(volumes),
         "auto_remove": True,
         "stream_output": True,
         "container_create_kwargs": {
@@ -101,15 +112,21 @@ def make_job(home: Home, profile: Profile, url: str) -> dict[str, Any]:
     return {**JOB, "job_configuration": configuration}
 
 
+_STORE = ("AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION", "AWS_REGION")
+
+
 def _list_surroundings(home: Home, url: str) -> dict[str, str]:
     """Where things lie, at the same paths inside; the keys of models are read from the home."""
     whole = home.child_environ(url)
     wanted = {
         name: value
         for name, value in whole.items()
-        if name.startswith(("ENVMILL_", "AWS_")) and not is_secret(name)
+        if (name.startswith("ENVMILL_") or name in _STORE)
+        and name != "ENVMILL_DATABASE"
+        and not is_secret(name)
     }
-    return {**wanted, MARK: whole[MARK], "HOME": "/tmp", "ENVMILL_IMAGES": "/data/images"}
+    images = {} if "ENVMILL_IMAGES" in wanted else {"ENVMILL_IMAGES": "/data/images"}
+    return {**wanted, **images, "HOME": "/tmp"}  # the caller's own folder is not inside
 
 
 def write_prefect_file(home: Home, profile: Profile) -> Path:

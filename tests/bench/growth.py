@@ -1,7 +1,7 @@
 """How a run grows: peak memory and seconds of each step of one run; `python -m tests.bench.growth SCENARIOS FOLDER` prints them as JSON.
 
-embedded author ─► every step, its promises, the night, the report, the compaction ─► per part: seconds and the peak of resident memory
-                    └─ attempts are written and not played, the search attacker is cut: a jail's time says nothing about memory
+embedded author ─► every step, its promises, the night, the report, the compaction ─► per part: seconds, peak of resident memory
+                    └─ attempts and verdicts of gates are written and not played: a jail's time says nothing about memory
 """
 
 import asyncio
@@ -16,6 +16,8 @@ from unittest import mock
 
 from envmill.agents import attempts
 from envmill.agents.setup import RolloutSetup
+from envmill.findings import Finding, keep
+from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.lake.compaction import compact
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
@@ -23,8 +25,10 @@ from envmill.pipeline.line import STEPS
 from envmill.pipeline.runner import Runner
 from envmill.report.folder import write_report
 from envmill.settings import Settings
+from envmill.stages import verify
 from flows.opening import open_walk
 from schemas.base import Json
+from schemas.ledger import Lap
 from schemas.rollout import Rollout
 from schemas.run import RunConfig
 from tasks.night import _judge as judge
@@ -49,21 +53,24 @@ def measure(scenarios: int, folder: Path) -> dict[str, Any]:
         environments=environments, scenarios=PER_ENVIRONMENT, seed=1, attempts=8, **cut
     )
     parts: Measured = {}
-    with mock.patch.object(attempts, "play_on", write_attempt):
-        asyncio.run(_walk(config, settings, parts))
+    with (
+        mock.patch.object(attempts, "play_on", write_attempt),
+        mock.patch.object(verify, "run_gates_anywhere", write_findings),
+    ):
+        outcomes = asyncio.run(_walk(config, settings, parts))
     lake = Lake(settings.lake)
     with _measured(parts, "report"):
         asyncio.run(write_report(lake, RUN, folder / "report"))
     with _measured(parts, "compaction"):
         compact(lake, RUN)
-    counts = {
-        table: sum(1 for _ in lake.snapshot(RUN, [table]).files[table])
-        for table in ("attrition", "rollouts")
-    }
-    return {"scenarios": scenarios, "parts": parts, "files": counts}
+    return {"scenarios": scenarios, "parts": parts, "outcomes": outcomes}
 
 
-async def _walk(config: RunConfig, settings: Settings, parts: Measured) -> None:
+async def _walk(
+    config: RunConfig, settings: Settings, parts: Measured
+) -> dict[str, dict[str, int]]:
+    """Step → how many entered it, were kept and dropped."""
+    outcomes: dict[str, dict[str, int]] = {}
     async with open_walk(RUN, config, settings) as walk:
         for step in STEPS:
             if step.stage == "export":
@@ -73,7 +80,11 @@ async def _walk(config: RunConfig, settings: Settings, parts: Measured) -> None:
                 await _work(walk, step.name)
         with _measured(parts, "quality of the run"):
             await hold_to_promises(walk, [step.name for step in STEPS], None)
+        for step in STEPS:
+            told, entered = walk.count(step), len(walk.find_entered(step))
+            outcomes[step.name] = {"entered": entered, "kept": told.kept, "dropped": told.dropped}
     note(walk.lake, RUN, "finished", [])
+    return outcomes
 
 
 async def _work(walk: Runner, name: str) -> None:
@@ -100,6 +111,13 @@ def _measured(parts: Measured, name: str) -> Generator[None]:
         "peak": round(int(peak.split()[1]) / 1024, 1),
     }
     sys.stderr.write(f"{name} {parts[name]}\n")
+
+
+async def write_findings(lap: Lap, *_: Any) -> list[Finding]:
+    """What the gates of a lap find of something sound, with a dossier of the usual size."""
+    gates = ENVIRONMENT_GATES if lap == "environments" else SCENARIO_GATES
+    told: Json = {"probes": [{"seen": f"end {number}", "reward": 0.0} for number in range(12)]}
+    return [keep(gate.name, told) for gate in gates if not gate.asks]
 
 
 async def write_attempt(

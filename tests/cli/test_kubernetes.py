@@ -1,6 +1,9 @@
 """The manifests of Kubernetes: each name that one mentions is made by another, and no pod has more rights than it needs."""
 
 import re
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,10 @@ import pytest
 import yaml
 
 from envmill.settings import ROOT, Settings
+from tests.interop.exporters.consumers import HOUSES, build_house
+from tests.soak import count
+
+VALIDATOR, KUBERNETES = "kubernetes-validate==1.37.0", "1.34"
 
 FOLDER = ROOT / "deploy/kubernetes"
 Manifest = dict[str, Any]
@@ -143,3 +150,23 @@ def test_ours_run_as_the_user_of_the_image() -> None:
     for workload in WORKLOADS:
         if workload["metadata"]["name"] != "envmill-postgres":
             assert workload["spec"]["template"]["spec"]["securityContext"]["runAsUser"] == int(user)
+
+
+@pytest.mark.soak(area="pools")
+def test_the_schemas_of_kubernetes_hold_for_each_manifest() -> None:
+    """Strictly: a field that Kubernetes does not know is refused, too."""
+    if not count(0, 1):
+        pytest.skip("it installs the schemas: make soak AREA=pools")
+    house = HOUSES / f"{VALIDATOR.replace('==', '-')}-py{sys.version_info.minor}"
+    if not house.exists():
+        build_house(house, VALIDATOR, ["--prefer-binary", VALIDATOR])
+    command = [str(house / "bin/python"), "-m", "kubernetes_validate", "--strict", "-k", KUBERNETES]
+    paths = [str(path) for path in sorted(FOLDER.glob("*.yaml"))]
+    done = subprocess.run([*command, *paths], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as broken:
+        text = (FOLDER / "50-workers.yaml").read_text()
+        broken.write(text.replace("podManagementPolicy", "podManagmentPolicy"))
+        broken.flush()
+        done = subprocess.run([*command, broken.name], capture_output=True, check=False)
+    assert done.returncode != 0, "a word that is spelled wrongly was not found"

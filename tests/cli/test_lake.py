@@ -140,7 +140,7 @@ def test_show_as_json_is_the_record(full: Home) -> None:
 
 def test_compact_tells_what_it_did(full: Home) -> None:
     first, second = lines(full, "compact", FIRST)[1], lines(full, "compact")[1:]
-    assert (first[0], int(first[1]) > int(first[2]) > 0, int(first[4])) == (FIRST, True, 19)
+    assert (first[0], int(first[1]) > int(first[2]) > 0, int(first[4])) == (FIRST, True, 20)
     assert [row[0] for row in second] == [FIRST, "nightly-2"]
     assert second[0][1:] == ["0", "0", "0", "0"]
 

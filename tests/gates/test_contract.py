@@ -28,7 +28,7 @@ from tests.gates.specimens.filtering import CONTAMINATED, REPEATS, SOLVED, TRIVI
 
 PAGES = ROOT / "docs" / "gates"
 _REASON = re.compile(
-    r"""(?:drop|skip|pass_by)\(\s*GATE,\s*"(\w+)"|(?:Breach\(|Hit\(|yield )"([a-z_]+)","""
+    r"""(?:drop|skip|pass_by)\(\s*GATE,\s*"(\w+)"|(?:Breach\(\s*|Hit\(\s*|yield (?:\(\s*)?)"([a-z_]+)","""
 )
 _SECTIONS = (
     "**Catches.**",

@@ -53,6 +53,7 @@ GOLDEN: dict[str, RunConfig] = {
         "perturb": {"environments": 1, "polarities": {"achieve": 1}},
         # Seed and rate plant no mistake whose outcome hangs on the clock.
         "endless_terminals": {"polarities": {"achieve": 1}, "seed": 8, "mistakes": 0.15},
+        "tau2": {"polarities": {"achieve": 1}, "mistakes": 0.15},
     }.items()
 }
 """Recipe → its run. The embedded author makes many mistakes, so that repairs and drops are part of

@@ -1,9 +1,13 @@
 """A lake on an S3 service that refuses, fails, loses answers, stalls, and lists late."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any, cast
 
 import pytest
 
@@ -11,8 +15,9 @@ from envmill.errors import LakeError
 from envmill.lake.compaction import compact
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
+from envmill.settings import ROOT
 from schemas.seed import Seed
-from tests.lake.conftest import exit_row, make_bucket, stamp
+from tests.lake.conftest import KEYS, exit_row, make_bucket, stamp
 from tests.lake.crowd import MARK, RUN, make_seed
 from tests.lake.s3_faults import Faults, run_faulty
 from tests.soak import count
@@ -98,7 +103,8 @@ def test_a_service_that_only_refuses_is_named(begin: Begin) -> None:
     with begin(faults := Faults()) as place:
         store = open_store(place)
         faults.shares = {"fail": 1.0}
-        with pytest.raises(LakeError, match=r"Cannot write .*Check the bucket"):
+        cast(Any, store).patience = 0.0
+        with pytest.raises(LakeError, match="Cannot write"):
             store.put_if_absent("t/a.parquet", b"x")
         with pytest.raises(LakeError, match="Cannot read"):
             store.read("t/a.parquet")
@@ -123,3 +129,43 @@ def test_a_file_in_many_parts_is_put_once(begin: Begin) -> None:
         assert faults.methods["POST"] >= 2, "it went in one piece"
         assert not store.put_if_absent("t/large.parquet", large[:-1] + b"x")
         assert store.read("t/large.parquet") == large
+
+
+@pytest.mark.soak(area="lake")
+def test_a_million_files_are_listed_in_little_memory() -> None:
+    """In one folder, and in as many as a lake has: one run is found without looking at the others."""
+    runs, files = count(10, 1000), count(200, 1000)
+    command = [sys.executable, "-m", "tests.lake.s3_keys", str(runs), str(files)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as service:
+        try:
+            assert service.stdout
+            told = subprocess.run(
+                [sys.executable, "-c", _LISTING],
+                cwd=ROOT,
+                env=os.environ | KEYS | {"AWS_ENDPOINT_URL": service.stdout.readline().strip()},
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=1800,
+            ).stdout
+        finally:
+            service.kill()
+    folders, one, wide, seconds, grown = map(float, told.split())
+    assert (folders, one, wide) == (runs, files, runs * files)
+    assert seconds < 5, "a run's files are found by its folder"
+    assert grown < 100 + 0.5 * wide / 1000, f"{grown:.0f} MB"
+
+
+_LISTING = """
+import resource, time
+from envmill.lake.stores.s3 import S3Store
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+store = S3Store("s3://envmill/lake")
+store.entries("none")
+before = peak()
+folders = len(store.folders("attrition"))
+began = time.monotonic()
+one = len(store.entries("attrition/run=000003"))
+seconds = time.monotonic() - began
+print(folders, one, len(store.entries("wide")), seconds, peak() - before)
+"""

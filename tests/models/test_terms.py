@@ -88,7 +88,7 @@ async def test_a_budget_stops_a_run_and_a_larger_one_lets_it_go_on(
     assert fetch(
         Lake(settings.lake), "select detail ->> 'tokens' from run_events where event = 'budget'"
     ) == [("1000000",)]
-    assert list((settings.home / "budgets" / "r1").glob("*.alive")) == []
+    assert list((settings.home / "coordination" / "processes").iterdir()) == []
 
 
 async def test_a_budget_in_money_is_counted_by_the_ledger_too(
@@ -103,12 +103,11 @@ async def test_a_budget_in_money_is_counted_by_the_ledger_too(
     assert spent == [
         (0.25 * metered.asked.total(), 1500 * metered.asked.total(), metered.asked.total())
     ]
-    for file in (settings.home / "budgets" / "r1").iterdir():
-        file.unlink()
+    (settings.home / "coordination" / "budgets" / "r1.json").unlink()
     asked = metered.asked.total()
     with pytest.raises(BudgetReached):
         await walk(settings)
-    assert metered.asked.total() <= asked + 1  # a lost file is made good from the ledger
+    assert metered.asked.total() <= asked + 1  # a lost document is made good from the ledger
 
 
 async def test_a_revoked_key_ends_the_calls_and_blames_no_candidate(

@@ -3,20 +3,27 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cloudpickle
 import pytest
+from prefect.client.schemas.objects import State
 from prefect.context import SettingsContext, serialize_context
 from prefect.settings import PREFECT_CLIENT_CUSTOM_HEADERS, temporary_settings
+from prefect.states import Completed, Running, exception_to_failed_state
 
 from envmill.errors import SettingsError, StepFailed
+from envmill.lake.lake import Lake
+from envmill.pipeline.line import STEP as PIPELINE_STEP
 from envmill.settings import Settings
 from flows.spread import bucket as worker
 from flows.spread.bucket import SPREAD_TASKS, WalkKeeper, name_release
-from flows.spread.crew import Withheld, make_runner
+from flows.spread.crew import SpreadCrew, Withheld, make_runner
 from tasks.stages import TASKS
 
 STEP = "environments-generate"
@@ -174,3 +181,90 @@ def test_a_runner_whose_packages_are_missing_says_what_to_install(settings: Sett
         except ImportError:
             with pytest.raises(SettingsError, match=rf"pip install 'envmill\[{name}\]'"):
                 make_runner(name, settings)
+
+
+class Submitted:
+    """A future of a task runner, in a state of the test's choosing."""
+
+    def __init__(self, state: State[Any]) -> None:
+        self.state = state
+
+    def wait(self, timeout: float | None = None) -> None:
+        return
+
+
+class Runner:
+    """A task runner that notes what it is given, and what it would send along."""
+
+    def __init__(self, state: State[Any]) -> None:
+        self.state, self.sent = state, list[tuple[str, dict[str, Any], Any]]()
+
+    def submit(self, task: Any, parameters: dict[str, Any]) -> Submitted:
+        self.sent.append((task.name, parameters, serialize_context()["settings_context"]))
+        return Submitted(self.state)
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path / "lake")
+
+
+def make_crew(state: State[Any], threads: ThreadPoolExecutor) -> tuple[SpreadCrew, Runner]:
+    walk: Any = SimpleNamespace(context=SimpleNamespace(run="r1"))
+    runner: Any = Runner(state)
+    return SpreadCrew(walk, runner, threads), runner
+
+
+async def test_three_names_are_sent_and_a_ticket_comes_back(threads: ThreadPoolExecutor) -> None:
+    crew, runner = make_crew(Completed(data="ticket-1"), threads)
+    with temporary_settings({PREFECT_CLIENT_CUSTOM_HEADERS: {"Authorization": CREDENTIAL}}):
+        assert (await crew.work(PIPELINE_STEP[STEP], 7)).is_completed()
+    assert runner.sent == [("generate", {"run": "r1", "step": STEP, "bucket": 7}, {})]
+    assert crew.tickets == {"ticket-1"}
+
+
+async def test_a_task_that_failed_and_one_whose_worker_died_fail_the_step(
+    threads: ThreadPoolExecutor,
+) -> None:
+    failed = await exception_to_failed_state(StepFailed("one item", items=["a"]))
+    crew, _ = make_crew(failed, threads)
+    assert (await crew.work(PIPELINE_STEP[STEP], 0)).is_failed()
+    crew, _ = make_crew(Running(), threads)
+    lost = await crew.work(PIPELINE_STEP[STEP], 3)
+    with pytest.raises(StepFailed, match="worker that had bucket 3 is gone"):
+        await lost.aresult()
+    assert crew.tickets == set()
+
+
+async def test_the_end_of_a_run_waits_until_every_walk_has_sealed(
+    threads: ThreadPoolExecutor, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew, _ = make_crew(Completed(data="late"), threads)
+    await crew.work(PIPELINE_STEP[STEP], 0)
+    releasing = asyncio.create_task(crew.release(lake))
+    await asyncio.sleep(0.3)
+    assert not releasing.done()
+    lake.fix("r1", name_release("late"), {"sealed": True})
+    await asyncio.wait_for(releasing, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("dask", {"ENVMILL_DASK": "tcp://host:8786"}, "tls://"),
+        ("ray", {"ENVMILL_RAY": "10.0.0.1:6379"}, "RAY_USE_TLS"),
+    ],
+)
+def test_a_cluster_that_anybody_could_reach_is_refused(
+    name: Any, given: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(f"prefect_{name}")
+    monkeypatch.delenv("RAY_USE_TLS", raising=False)
+    with pytest.raises(SettingsError, match=told):
+        make_runner(name, Settings.read(given))

@@ -74,11 +74,31 @@ def test_a_call_needs_a_yes(ending: Ending, agreed: bool) -> None:
         ("Да, yes please.", True), ("ｙｅｓ", True), ("y\u200bes", True), ("Sure thing! 👍", True), ("Yes — don't worry, go ahead", True),
         ('Your page says "yes" in red, what is that?', False), ("My wife's answer was 'yes' to something else", False), ("Yes?", False),
         ("Okay? What will it cost?", False), ("No yes", False), ("yes no", False), ("n\u200bo, yes", False), ("n\u043e, yes", False),
+        ("Yes, end yesterday's rental, today's goes on. I tried (reset box), and it was refused: The motor is on; stop it first.", True),
+        ("Yes, please go on. As for the glove box, I am afraid I do not know whether the key is in there.", True),
+        ("Yes, please book it. I have done it: read display. It says: network joined, update waiting no, locked out no.", True),
+        ("I have done it: see dash. It says: key known yes.", False), ("Yes. No, wait, do not book it.", False),
+        ("Sure. But not today.", False), ("Okay. Please don't close it yet.", False), ("Yes, I do not know which one, so not yet.", False),
+        ("No. I have done it: see dash. It says: key known yes.", False), ("The lamp is not on. Yes, go ahead.", True),
+        ("Yes. Actually, I would rather keep it.", False), ("Fine. I changed my mind.", False), ("Yes. Don't do it.", False),
         ("n\u0336o\u0336 yes", False), ("\u0443es", False), ("nay, sure of it", False), ("eyes", False), ("yesterday", False),
     ],
 )  # fmt: skip
 def test_what_agrees(answer: str, yes: bool) -> None:
     assert is_yes(answer) is yes
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "yes"),
+    [
+        ("Shall I stop the charge for 4.50?", "Yes, please stop the charge.", True),
+        ("Shall I stop the charge for 4.50?", "Stop it.", False),
+        ("Shall I stop the charge for 4.50?", "Yes. No, do not stop it.", False),
+        ("Shall I book the visit?", "Yes, stop.", False),
+    ],
+)
+def test_to_stop_is_no_refusal_where_it_was_asked(asked: str, answer: str, yes: bool) -> None:
+    assert is_yes(answer, asked) is yes
 
 
 def test_answers_that_nobody_recorded_are_no_verdict() -> None:

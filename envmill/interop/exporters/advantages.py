@@ -13,6 +13,7 @@ from typing import Literal
 
 from envmill.interop.exporters.base import ExportSet, ScoredAttempt
 from schemas.base import Json
+from schemas.stored import list_ids
 
 GroupState = Literal["mixed", "all_passed", "all_failed", "all_equal", "untried"]
 _DIGITS = 6
@@ -90,7 +91,7 @@ class RewardGroup:
 
 def group_attempts(cargo: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
     """(Scenario, form) → its group, of the scenarios that leave."""
-    leaving, spreads = {one.id for one in cargo.scenarios}, measure_environments(cargo)
+    leaving, spreads = cargo.homes, measure_environments(cargo)
     found: dict[tuple[str, str], list[ScoredAttempt]] = defaultdict(list)
     for one in sorted(cargo.attempts, key=lambda one: one.id):
         if one.scenario in leaving:
@@ -107,8 +108,8 @@ def group_attempts(cargo: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
 
 def measure_environments(cargo: ExportSet) -> Mapping[str, RewardSpread]:
     """Environment → rewards of the valid attempts at its scenarios that leave."""
-    leaving = {one.id for one in cargo.scenarios}
-    rewards: dict[str, list[float]] = {one.id: [] for one in cargo.environments}
+    leaving = cargo.homes
+    rewards: dict[str, list[float]] = {name: [] for name in list_ids(cargo.environments)}
     for one in cargo.attempts:
         if one.scenario in leaving and one.reward is not None:
             rewards[one.environment].append(one.reward)

@@ -6,9 +6,9 @@ Cargo ──exporter──► Parcel (files as bytes) ──write_parcel──�
 
 import shutil
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,7 +16,15 @@ import orjson
 
 from envmill.agents.turn_log import LoggedTurn
 from envmill.interop.bundles.envrun.layout import RECORDINGS
+from envmill.interop.exporters.contents import (
+    Content,
+    StagedFile,
+    hash_content,
+    is_content,
+    write_content,
+)
 from envmill.interop.exporters.licence_terms import TermsFile
+from envmill.interop.exporters.rows import SPLITS as SPLITS
 from envmill.interop.exporters.sources import RowSource, Sources, count_sources
 from envmill.interop.tokens.rows import TokenSheet
 from schemas.base import Json, digest
@@ -24,8 +32,8 @@ from schemas.environment import Environment, Test
 from schemas.pair import Pair
 from schemas.rollout import Bundle, Trajectory
 from schemas.scenario import Scenario, Split
+from schemas.stored import list_ids, list_owners
 
-SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 TRANSFER = "not measured"
 """What is known about models trained on it."""
 
@@ -129,11 +137,11 @@ class ContaminationReport:
 class ExportSet:
     """What may leave: everything in it has a known licence, and was asked for."""
 
-    environments: tuple[Environment, ...] = ()
-    tests: tuple[Test, ...] = ()
-    scenarios: tuple[Scenario, ...] = ()
-    trajectories: tuple[Trajectory, ...] = ()
-    pairs: tuple[Pair, ...] = ()
+    environments: Sequence[Environment] = ()
+    tests: Sequence[Test] = ()
+    scenarios: Sequence[Scenario] = ()
+    trajectories: Sequence[Trajectory] = ()
+    pairs: Sequence[Pair] = ()
     attempts: tuple[ScoredAttempt, ...] = ()
     """Probe attempts, for advantages."""
     transcripts: tuple[AttemptTranscript, ...] = ()
@@ -172,7 +180,7 @@ class ExportSet:
     def describe_tiers(self, scenarios: Collection[str] | None = None) -> Json:
         """How many of some scenarios (of all, when none are named) are clean, which are suspected,
         and by what they were selected."""
-        ids = {one.id for one in self.scenarios} if scenarios is None else set(scenarios)
+        ids = {*self.homes} if scenarios is None else set(scenarios)
         selected = {"selected": self.band.describe()} if self.band else {}
         return {
             "clean": len(ids - self.suspected),
@@ -182,9 +190,8 @@ class ExportSet:
     def describe_contamination(self, scenarios: Collection[str] | None = None) -> Json:
         """What the scenarios (all, when none are named) and their environments were compared with;
         null where nothing was protected."""
-        homes = {
-            one.environment for one in self.scenarios if scenarios is None or one.id in scenarios
-        }
+        named = self.homes if scenarios is None else scenarios
+        homes = {self.homes[one] for one in named if one in self.homes}
         return self.contamination.describe(homes) if self.contamination else None
 
     def describe_sources(self, ids: Collection[str]) -> Json:
@@ -207,10 +214,16 @@ class ExportSet:
         """The entry of a manifest about token ids; none without a tokenizer."""
         return {} if self.tokens is None else {"tokens": self.tokens.describe()}
 
-    @property
+    @cached_property
     def splits(self) -> dict[str, Split]:
         """Scenario id → split."""
         return {one.id: one.split for one in self.scenarios}
+
+    @cached_property
+    def homes(self) -> dict[str, str]:
+        """Scenario id → environment."""
+        known = list_owners(self.scenarios, "environment")
+        return {name: known[name] for name in list_ids(self.scenarios)}
 
 
 @dataclass(frozen=True)
@@ -225,6 +238,8 @@ class OutputFolder:
     rows: int
     environments: tuple[str, ...]
     scenarios: tuple[str, ...]
+    staged: Mapping[str, StagedFile] = field(default_factory=dict[str, StagedFile])
+    """Path → content that is too large for memory; as much a part of it."""
     beside: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     """Papers that also say what making it took, which differs between equal runs: they are no part
     of what it is."""
@@ -232,12 +247,8 @@ class OutputFolder:
     @property
     def content_hash(self) -> str:
         """Hash over the files' bytes."""
-        return digest(
-            {
-                name: blake2b(content, digest_size=20).hexdigest()
-                for name, content in self.files.items()
-            }
-        )
+        every = {**self.files, **self.staged}
+        return digest({name: hash_content(content) for name, content in every.items()})
 
 
 Exporter: TypeAlias = Callable[[ExportSet], Iterable[OutputFolder]]
@@ -260,31 +271,41 @@ def render_json(value: Json) -> bytes:
     )
 
 
-def render_lines(rows: Sequence[Json]) -> bytes:
+def render_lines(rows: Iterable[Json]) -> bytes:
     """JSON Lines."""
-    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+    return b"".join(stream_lines(rows))
+
+
+def stream_lines(rows: Iterable[Json]) -> Iterator[bytes]:
+    """JSON Lines, one after the other."""
+    return (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
 
 def write_parcel(parcel: OutputFolder, folder: Path, home: str) -> Bundle:
     """The parcel's folder below `folder`, and its record; `home` is how that folder is called among
     all bundles."""
-    _replace_folder(folder / parcel.name, {**parcel.files, **parcel.beside})
+    _replace_folder(folder / parcel.name, {**parcel.files, **parcel.staged, **parcel.beside})
     return Bundle(
         exporter=parcel.exporter,
         content_hash=parcel.content_hash,
         path=f"{home}/{parcel.name}",
-        files={name: len(content) for name, content in sorted(parcel.files.items())},
+        files={
+            name: len(content)
+            for name, content in sorted({**parcel.files, **parcel.staged}.items())
+        },
         rows=parcel.rows,
         environments=list(parcel.environments),
         scenarios=list(parcel.scenarios),
     )
 
 
-def write_parcels(parcels: Sequence[OutputFolder], folder: Path, home: str) -> list[Bundle]:
-    """All folders of one export, and nothing else: what an earlier or killed export left in the
-    folder goes."""
-    bundles = [write_parcel(parcel, folder, home) for parcel in parcels]
-    wanted = {folder / parcel.name for parcel in parcels}
+def write_parcels(parcels: Iterable[OutputFolder], folder: Path, home: str) -> list[Bundle]:
+    """All folders of one export, each written as it is made, and nothing else: what an earlier or
+    killed export left in the folder goes."""
+    bundles, wanted = list[Bundle](), set[Path]()
+    for parcel in parcels:
+        bundles.append(write_parcel(parcel, folder, home))
+        wanted.add(folder / parcel.name)
     for path in sorted(path for depth in ("*", "*/*") for path in folder.glob(depth)):
         within = any(one.is_relative_to(path) or path.is_relative_to(one) for one in wanted)
         if path.is_dir() and not within:
@@ -292,7 +313,7 @@ def write_parcels(parcels: Sequence[OutputFolder], folder: Path, home: str) -> l
     return bundles
 
 
-def _replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
+def _replace_folder(target: Path, files: Mapping[str, Content]) -> None:
     """The files appear all at once; where another content stood, for an instant there is none. The
     same content is left alone."""
     if _holds(target, files):
@@ -301,7 +322,7 @@ def _replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
     for folder in {(part / name).parent for name in files}:
         folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (part / name).write_bytes(content)
+        write_content(content, part / name)
     if target.exists():
         target.rename(old := part.with_name(f"{part.name}-old"))
         if (old / RECORDINGS).exists():
@@ -312,7 +333,7 @@ def _replace_folder(target: Path, files: Mapping[str, bytes]) -> None:
         part.rename(target)
 
 
-def _holds(target: Path, files: Mapping[str, bytes]) -> bool:
+def _holds(target: Path, files: Mapping[str, Content]) -> bool:
     if not target.is_dir():
         return False
     every = {path.relative_to(target): path for path in target.rglob("*") if path.is_file()}
@@ -323,5 +344,5 @@ def _holds(target: Path, files: Mapping[str, bytes]) -> bool:
         if inside.parts[0] != RECORDINGS and "__pycache__" not in inside.parts
     }
     return found.keys() == files.keys() and all(
-        found[name].read_bytes() == content for name, content in files.items()
+        is_content(found[name], content) for name, content in files.items()
     )

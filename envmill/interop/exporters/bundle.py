@@ -28,30 +28,22 @@ from envmill.sandbox import Program
 from schemas.base import Json
 from schemas.environment import Environment, Test
 from schemas.scenario import Scenario
+from schemas.stored import find_by_owner, order
 
 NAME = "bundle"
 
 
 def export_bundle(cargo: ExportSet) -> Iterator[OutputFolder]:
     """A parcel per environment that has scenarios; named after it."""
-    for environment in sorted(cargo.environments, key=lambda one: one.id):
-        scenarios = sorted(
-            (one for one in cargo.scenarios if one.environment == environment.id),
-            key=lambda one: one.number,
-        )
-        tests = sorted(
-            (one for one in cargo.tests if one.environment == environment.id),
-            key=lambda one: one.id,
-        )
+    find_scenarios = find_by_owner(cargo.scenarios, "environment")
+    find_tests = find_by_owner(cargo.tests, "environment")
+    for environment in order(cargo.environments):
+        scenarios = sorted(find_scenarios(environment.id), key=lambda one: one.number)
         if scenarios:
+            tests = sorted(find_tests(environment.id), key=lambda one: one.id)
             ids = {one.id for one in scenarios}
-            yield pack_environment(
-                environment,
-                scenarios,
-                tests,
-                cargo.describe_tiers(ids),
-                cargo.describe_contamination(ids),
-            )
+            tiers, compared = cargo.describe_tiers(ids), cargo.describe_contamination(ids)
+            yield pack_environment(environment, scenarios, tests, tiers, compared)
 
 
 def pack_environment(

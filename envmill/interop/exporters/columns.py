@@ -5,9 +5,10 @@ Parquet, documented from the same list."""
 # (pyarrow ships no types)
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from itertools import islice
+from typing import IO, Any, Generic, Literal, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from schemas.base import Json, canonical_json
 
 T = TypeVar("T")
 U = TypeVar("U")
+GROUP = 2048  # rows of a group: a conversation has some 20 KB, and ten times as much while it is written
 ColumnType = Literal[
     "string", "json", "int64", "double", "list<bool>", "list<int32>", "list<double>", "list<string>"
 ]
@@ -67,13 +69,22 @@ def describe_row(columns: Sequence[ExportColumn[T]], row: T) -> dict[str, Json]:
     return {column.name: column.tell(row) for column in columns}
 
 
-def write_parquet(columns: Sequence[ExportColumn[T]], rows: Sequence[T]) -> bytes:
+def write_parquet(columns: Sequence[ExportColumn[T]], rows: Iterable[T]) -> bytes:
     """The same bytes for the same rows; of no rows, a file with the columns."""
-    fields = [pa.field(column.name, _TYPES[column.type]) for column in columns]
-    data = {column.name: [_render(column, row) for row in rows] for column in columns}
     sink = io.BytesIO()
-    pq.write_table(pa.table(data, schema=pa.schema(fields)), sink, compression="zstd")
+    stream_parquet(columns, rows, sink)
     return sink.getvalue()
+
+
+def stream_parquet(columns: Sequence[ExportColumn[T]], rows: Iterable[T], sink: IO[bytes]) -> None:
+    """The same, written while rows are read: a row group is held in memory."""
+    schema = pa.schema([pa.field(column.name, _TYPES[column.type]) for column in columns])
+    left, first = iter(rows), True
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        while (part := [*islice(left, GROUP)]) or first:
+            data = {column.name: [_render(column, row) for row in part] for column in columns}
+            writer.write_table(pa.table(data, schema=schema))
+            first = False
 
 
 def _render(column: ExportColumn[T], row: T) -> Any:

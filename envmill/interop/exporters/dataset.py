@@ -7,6 +7,7 @@ data/CONFIG/SPLIT.parquet sft, rl, preferences, environments
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from envmill.agents import is_scripted
@@ -21,7 +22,8 @@ from envmill.interop.exporters.base import (
     make_canary,
     render_json,
 )
-from envmill.interop.exporters.columns import ExportColumn, write_parquet
+from envmill.interop.exporters.columns import ExportColumn, stream_parquet
+from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.pages import (
     describe_bounds,
     describe_contamination,
@@ -32,6 +34,7 @@ from envmill.interop.exporters.pages import (
 from envmill.interop.exporters.sources import Sources, make_column
 from schemas.base import Json
 from schemas.environment import Environment
+from schemas.stored import list_ids, order
 
 NAME = "dataset"
 
@@ -100,26 +103,27 @@ def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
         "sft": sft.group_trajectories(cargo),
         "rl": rl.group_posings(cargo),
         "preferences": preferences.group_pairs(cargo),
-        "environments": {"train": sorted(cargo.environments, key=lambda one: one.id)},
+        "environments": {"train": order(cargo.environments)},
     }
     columns = list_columns(cargo.sources)
-    files = {
-        f"data/{config}/{split}.parquet": write_parquet(columns[config], rows)
-        for config, splits in grouped.items()
-        for split, rows in splits.items()
-    }
-    ids = tuple(sorted(one.id for one in cargo.scenarios))
+    contents = Contents()
+    for config, splits in grouped.items():
+        for split, rows in splits.items():
+            stream_parquet(columns[config], rows, sink := contents.open())
+            contents.take(f"data/{config}/{split}.parquet", sink)
+    ids = tuple(sorted(cargo.homes))
     canary = make_canary(ids)
     counts = {
         config: {split: len(rows) for split, rows in splits.items()}
         for config, splits in grouped.items()
         if splits
     }
-    files["provenance.json"] = render_json(_describe_provenance(cargo, canary))
+    contents.files["provenance.json"] = render_json(_describe_provenance(cargo, canary))
     card = _write_card(cargo, counts, canary).encode()
-    environments = tuple(sorted(one.id for one in cargo.environments))
+    environments = tuple(sorted(list_ids(cargo.environments)))
     rows = sum(sum(splits.values()) for splits in counts.values())
-    return [OutputFolder(NAME, NAME, files, rows, environments, ids, {"README.md": card})]
+    files, staged, beside = contents.files, contents.staged, {"README.md": card}
+    return [OutputFolder(NAME, NAME, files, rows, environments, ids, staged, beside)]
 
 
 def _describe_provenance(cargo: ExportSet, canary: str) -> dict[str, Any]:
@@ -140,7 +144,7 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
     licences = Counter(one.licence for one in cargo.environments)
     made = Counter(
         f"{one.origin.provider} {one.origin.model}".strip()
-        for one in (*cargo.environments, *cargo.scenarios)
+        for one in chain(cargo.environments, cargo.scenarios)
     )
     policies = Counter(one.policy for one in cargo.trajectories)
     return fill(
@@ -181,9 +185,8 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
 
 def describe_rows(cargo: ExportSet) -> Json:
     """What its scenarios, trajectories and pairs rest on."""
-    return cargo.describe_sources(
-        [one.id for one in (*cargo.scenarios, *cargo.trajectories, *cargo.pairs)]
-    )
+    rows = (cargo.scenarios, cargo.trajectories, cargo.pairs)
+    return cargo.describe_sources([name for some in rows for name in list_ids(some)])
 
 
 def describe_fields(columns: Sequence[ExportColumn[Any]]) -> str:

@@ -1,23 +1,26 @@
 """Exporter `preferences`: pairs of a passed and a failed attempt that begin alike, per split as
 JSONL and Parquet."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import IO
 
 from envmill.interop.exporters.base import (
-    SPLITS,
     TRANSFER,
     ExportSet,
     OutputFolder,
     make_canary,
     render_json,
-    render_lines,
+    stream_lines,
 )
-from envmill.interop.exporters.columns import ExportColumn, join_columns, write_parquet
+from envmill.interop.exporters.columns import ExportColumn, join_columns, stream_parquet
+from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.messages import describe_tools, render_messages
+from envmill.interop.exporters.rows import group_by_split
 from envmill.interop.exporters.sources import make_column
 from envmill.interop.tokens.rows import TokenPair, TokenSheet
 from schemas.base import Json
 from schemas.pair import Pair
+from schemas.stored import list_ids
 
 NAME = "preferences"
 
@@ -96,33 +99,43 @@ def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
     """One folder, or none where no attempt failed beside one that passed."""
     if not cargo.pairs:
         return []
-    files: dict[str, bytes] = {}
+    contents = Contents()
     columns = (*COLUMNS, make_column(cargo.sources))
     for split, found in group_pairs(cargo).items():
-        files[f"{split}.jsonl"] = render_lines([as_line(pair) for pair in found])
-        files[f"{split}.parquet"] = _write_table(columns, found, cargo.tokens)
-    files["manifest.json"] = render_json(
+        contents.put(f"{split}.jsonl", stream_lines(map(as_line, found)))
+        contents.take(f"{split}.parquet", _write_table(columns, found, cargo.tokens, contents))
+    scenarios, environments, licences = set[str](), set[str](), set[str]()
+    for pair in cargo.pairs:
+        scenarios.add(pair.scenario)
+        environments.add(pair.environment)
+        licences.add(pair.licence)
+    contents.files["manifest.json"] = render_json(
         {
-            **_describe_manifest(cargo.pairs),
-            "tiers": cargo.describe_tiers({pair.scenario for pair in cargo.pairs}),
-            "contamination": cargo.describe_contamination({pair.scenario for pair in cargo.pairs}),
-            "sources": cargo.describe_sources([pair.id for pair in cargo.pairs]),
+            **_describe_manifest(list_ids(cargo.pairs), licences),
+            "tiers": cargo.describe_tiers(scenarios),
+            "contamination": cargo.describe_contamination(scenarios),
+            "sources": cargo.describe_sources(list_ids(cargo.pairs)),
             **cargo.describe_tokens(),
         }
     )
-    environments = tuple(sorted({pair.environment for pair in cargo.pairs}))
-    scenarios = tuple(sorted({pair.scenario for pair in cargo.pairs}))
-    return [OutputFolder(NAME, NAME, files, len(cargo.pairs), environments, scenarios)]
+    homes, posed = tuple(sorted(environments)), tuple(sorted(scenarios))
+    count, (files, staged) = len(cargo.pairs), (contents.files, contents.staged)
+    return [OutputFolder(NAME, NAME, files, count, homes, posed, staged)]
 
 
 def _write_table(
-    columns: Sequence[ExportColumn[Pair]], found: Sequence[Pair], tokens: TokenSheet | None
-) -> bytes:
+    columns: Sequence[ExportColumn[Pair]],
+    found: Sequence[Pair],
+    tokens: TokenSheet | None,
+    contents: Contents,
+) -> IO[bytes]:
+    sink = contents.open()
     if tokens is None:
-        return write_parquet(columns, found)
-    return write_parquet(
-        join_columns(columns, TOKEN_COLUMNS), [(pair, tokens.pairs[pair.id]) for pair in found]
-    )
+        stream_parquet(columns, found, sink)
+    else:
+        parts = ((pair, tokens.pairs[pair.id]) for pair in found)
+        stream_parquet(join_columns(columns, TOKEN_COLUMNS), parts, sink)
+    return sink
 
 
 def as_line(pair: Pair) -> Json:
@@ -135,18 +148,16 @@ def as_line(pair: Pair) -> Json:
     }
 
 
-def group_pairs(cargo: ExportSet) -> dict[str, list[Pair]]:
+def group_pairs(cargo: ExportSet) -> dict[str, Sequence[Pair]]:
     """By split, each in the order of ids."""
-    ordered = sorted(cargo.pairs, key=lambda one: one.id)
-    found = {split: [pair for pair in ordered if pair.split == split] for split in SPLITS}
-    return {split: rows for split, rows in found.items() if rows}
+    return group_by_split(cargo.pairs)
 
 
-def _describe_manifest(pairs: Sequence[Pair]) -> Json:
+def _describe_manifest(pairs: Sequence[str], licences: Iterable[str]) -> Json:
     return {
         "exporter": NAME,
-        "pairs": sorted(pair.id for pair in pairs),
-        "licences": sorted({pair.licence for pair in pairs}),
+        "pairs": sorted(pairs),
+        "licences": sorted(licences),
         "transfer": TRANSFER,
-        "canary": make_canary([pair.id for pair in pairs]),
+        "canary": make_canary(pairs),
     }

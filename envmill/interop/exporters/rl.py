@@ -2,7 +2,7 @@
 tools, and where the verifier is."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -13,22 +13,24 @@ from envmill.agents.users.manners import list_manners
 from envmill.interop.exporters.advantages import RewardGroup, group_attempts, measure_environments
 from envmill.interop.exporters.attempts import describe_attempts, group_rows, write_rows
 from envmill.interop.exporters.base import (
-    SPLITS,
     TRANSFER,
     ExportSet,
     OutputFolder,
     make_canary,
     render_json,
-    render_lines,
+    stream_lines,
 )
-from envmill.interop.exporters.columns import ExportColumn, describe_row, write_parquet
+from envmill.interop.exporters.columns import ExportColumn, describe_row, stream_parquet
+from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.messages import describe_tools
+from envmill.interop.exporters.rows import MadeRows, group_by_split
 from envmill.interop.exporters.sources import Sources, make_column
 from envmill.interop.tokens.rows import TokenSheet
 from envmill.kinds import kind_of
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario
+from schemas.stored import find_by_id
 
 NAME = "rl"
 
@@ -187,44 +189,40 @@ def export_rl(cargo: ExportSet) -> list[OutputFolder]:
     beside it."""
     if not cargo.scenarios:
         return []
-    files: dict[str, bytes] = {}
+    contents = Contents()
     rows, columns = group_posings(cargo), list_columns(cargo.sources)
     if cargo.tokens is not None:
         columns = (*columns, _make_token_column(cargo.tokens))
     for split, found in rows.items():
-        files[f"{split}.jsonl"] = render_lines([describe_row(columns, row) for row in found])
-        files[f"{split}.parquet"] = write_parquet(columns, found)
+        contents.put(f"{split}.jsonl", stream_lines(describe_row(columns, row) for row in found))
+        stream_parquet(columns, found, sink := contents.open())
+        contents.take(f"{split}.parquet", sink)
     for split, found in group_rows(cargo).items():
-        files[f"attempts/{split}.parquet"] = write_rows(cargo, found)
-    files["manifest.json"] = render_json(_describe_manifest(cargo))
-    environments = tuple(sorted({one.environment for one in cargo.scenarios}))
-    scenarios = tuple(sorted(one.id for one in cargo.scenarios))
-    return [OutputFolder(NAME, NAME, files, sum(map(len, rows.values())), environments, scenarios)]
+        contents.files[f"attempts/{split}.parquet"] = write_rows(cargo, found)
+    contents.files["manifest.json"] = render_json(_describe_manifest(cargo, rows))
+    environments = tuple(sorted({*cargo.homes.values()}))
+    scenarios, count = tuple(sorted(cargo.homes)), sum(map(len, rows.values()))
+    files, staged = contents.files, contents.staged
+    return [OutputFolder(NAME, NAME, files, count, environments, scenarios, staged)]
 
 
-def group_posings(cargo: ExportSet) -> dict[str, list[RlRow]]:
+def group_posings(cargo: ExportSet) -> dict[str, Sequence[RlRow]]:
     """By split, each in the order of scenarios' ids."""
-    homes = {one.id: one for one in cargo.environments}
-    ordered = sorted(
-        (one for one in cargo.scenarios if is_posed(homes[one.environment], one)),
-        key=lambda one: one.id,
-    )
+    find_home = find_by_id(cargo.environments)
     groups, spreads = group_attempts(cargo), measure_environments(cargo)
 
-    def describe(one: Scenario) -> list[RlRow]:
-        posed = pose(one, homes[one.environment], cargo.limits)
-        untried = RewardGroup(spread=spreads[one.environment])
-        known = [
-            row
-            for row in posed
-            if cargo.tokens is None or (one.id, row.form) in cargo.tokens.prompts
-        ]
-        return [replace(row, group=groups.get((one.id, row.form), untried)) for row in known]
+    def describe(one: Scenario) -> Iterator[RlRow]:
+        home = find_home(one.environment)
+        untried = RewardGroup(spread=spreads[home.id])
+        for row in pose(one, home, cargo.limits) if is_posed(home, one) else ():
+            if cargo.tokens is None or (one.id, row.form) in cargo.tokens.prompts:
+                yield replace(row, group=groups.get((one.id, row.form), untried))
 
-    found = {
-        split: [row for one in ordered if one.split == split for row in describe(one)]
-        for split in SPLITS
-    }
+    def make(scenarios: Sequence[Scenario]) -> Sequence[RlRow]:
+        count = sum(1 for one in scenarios for _ in describe(one))
+        return MadeRows(count, lambda: (row for one in scenarios for row in describe(one)))
+
+    found = {split: make(rows) for split, rows in group_by_split(cargo.scenarios).items()}
     return {split: rows for split, rows in found.items() if rows}
 
 
@@ -248,28 +246,27 @@ def _describe_bounds(scenario: Scenario) -> Json:
     return scenario.bounds.model_dump(mode="json") if scenario.bounds else None
 
 
-def _describe_manifest(cargo: ExportSet) -> Json:
+def _describe_manifest(cargo: ExportSet, rows: Mapping[str, Sequence[RlRow]]) -> Json:
     return {
         "exporter": NAME,
-        "scenarios": sorted(one.id for one in cargo.scenarios),
+        "scenarios": sorted(cargo.homes),
         "licences": sorted({one.licence for one in cargo.environments}),
         "tiers": cargo.describe_tiers(),
         "contamination": cargo.describe_contamination(),
-        "sources": cargo.describe_sources([one.id for one in cargo.scenarios]),
-        "groups": _count_groups(cargo),
+        "sources": cargo.describe_sources([*cargo.homes]),
+        "groups": _count_groups(rows),
         "rewards": cargo.describe_rewards(),
         **describe_attempts(cargo),
         **cargo.describe_tokens(),
         "transfer": TRANSFER,
-        "canary": make_canary([one.id for one in cargo.scenarios]),
+        "canary": make_canary([*cargo.homes]),
     }
 
 
-def _count_groups(cargo: ExportSet) -> Json:
+def _count_groups(rows: Mapping[str, Sequence[RlRow]]) -> Json:
     """Environment → groups by what their attempts earned: those from which nothing is learnt are
     returned as well, and told."""
     states: dict[str, Counter[str]] = defaultdict(Counter)
-    for rows in group_posings(cargo).values():
-        for row in rows:
-            states[row.environment.id][row.group.state] += 1
+    for row in (row for found in rows.values() for row in found):
+        states[row.environment.id][row.group.state] += 1
     return {home: dict(sorted(counted.items())) for home, counted in sorted(states.items())}

@@ -2,22 +2,25 @@
 and as Parquet with loss flags."""
 
 from collections.abc import Mapping, Sequence
+from typing import IO
 
 from envmill.interop.exporters.base import (
-    SPLITS,
     TRANSFER,
     ExportSet,
     OutputFolder,
     make_canary,
     render_json,
-    render_lines,
+    stream_lines,
 )
-from envmill.interop.exporters.columns import ExportColumn, join_columns, write_parquet
+from envmill.interop.exporters.columns import ExportColumn, join_columns, stream_parquet
+from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.messages import as_openai
+from envmill.interop.exporters.rows import group_by_split
 from envmill.interop.exporters.sources import make_column
 from envmill.interop.tokens.rows import TokenRow, TokenSheet
 from schemas.base import Json
 from schemas.rollout import Trajectory
+from schemas.stored import list_ids
 
 NAME = "sft"
 
@@ -104,45 +107,47 @@ def export_sft(cargo: ExportSet) -> list[OutputFolder]:
     is which."""
     if not cargo.trajectories:
         return []
-    files: dict[str, bytes] = {}
+    contents = Contents()
     rows, columns = group_trajectories(cargo), (*COLUMNS, make_column(cargo.sources))
+    scenarios, environments = set[str](), set[str]()
     for split, found in rows.items():
-        files[f"{split}.jsonl"] = render_lines([as_openai(row) for row in found])
-        files[f"{split}.parquet"] = _write_table(columns, found, cargo.tokens)
-    files["manifest.json"] = render_json(
+        contents.put(f"{split}.jsonl", stream_lines(map(as_openai, found)))
+        contents.take(f"{split}.parquet", _write_table(columns, found, cargo.tokens, contents))
+    for one in cargo.trajectories:
+        scenarios.add(one.scenario)
+        environments.add(one.environment)
+    contents.files["manifest.json"] = render_json(
         {
             **_describe_manifest(rows),
-            "tiers": cargo.describe_tiers({row.scenario for row in cargo.trajectories}),
-            "contamination": cargo.describe_contamination(
-                {row.scenario for row in cargo.trajectories}
-            ),
-            "sources": cargo.describe_sources([row.id for row in cargo.trajectories]),
+            "tiers": cargo.describe_tiers(scenarios),
+            "contamination": cargo.describe_contamination(scenarios),
+            "sources": cargo.describe_sources(list_ids(cargo.trajectories)),
             **cargo.describe_tokens(),
         }
     )
-    environments = tuple(sorted({row.environment for row in cargo.trajectories}))
-    scenarios = tuple(sorted({row.scenario for row in cargo.trajectories}))
-    return [OutputFolder(NAME, NAME, files, len(cargo.trajectories), environments, scenarios)]
+    homes, posed = tuple(sorted(environments)), tuple(sorted(scenarios))
+    count, (files, staged) = len(cargo.trajectories), (contents.files, contents.staged)
+    return [OutputFolder(NAME, NAME, files, count, homes, posed, staged)]
 
 
 def _write_table(
     columns: Sequence[ExportColumn[Trajectory]],
     found: Sequence[Trajectory],
     tokens: TokenSheet | None,
-) -> bytes:
+    contents: Contents,
+) -> IO[bytes]:
+    sink = contents.open()
     if tokens is None:
-        return write_parquet(columns, found)
-    return write_parquet(
-        join_columns(columns, TOKEN_COLUMNS),
-        [(one, part) for one in found for part in tokens.trajectories[one.id]],
-    )
+        stream_parquet(columns, found, sink)
+    else:
+        parts = ((one, part) for one in found for part in tokens.trajectories[one.id])
+        stream_parquet(join_columns(columns, TOKEN_COLUMNS), parts, sink)
+    return sink
 
 
-def group_trajectories(cargo: ExportSet) -> dict[str, list[Trajectory]]:
+def group_trajectories(cargo: ExportSet) -> dict[str, Sequence[Trajectory]]:
     """By split, each in the order of ids."""
-    ordered = sorted(cargo.trajectories, key=lambda one: one.id)
-    found = {split: [row for row in ordered if row.split == split] for split in SPLITS}
-    return {split: rows for split, rows in found.items() if rows}
+    return group_by_split(cargo.trajectories)
 
 
 def _describe_manifest(rows: Mapping[str, Sequence[Trajectory]]) -> Json:
@@ -158,9 +163,8 @@ def _describe_manifest(rows: Mapping[str, Sequence[Trajectory]]) -> Json:
         ]
         for split, found in rows.items()
     }
-    every = [row for found in rows.values() for row in found]
-    licences = sorted({row.licence for row in every})
-    canary = make_canary([row.id for row in every])
+    licences = sorted({row.licence for found in rows.values() for row in found})
+    canary = make_canary([name for found in rows.values() for name in list_ids(found)])
     return {
         "exporter": NAME,
         "lines": told,

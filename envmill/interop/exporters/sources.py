@@ -8,6 +8,7 @@ the run's cast, by role ─────────────┴─► row id 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 from envmill.agents import is_scripted
@@ -65,9 +66,13 @@ def trace_sources(
     }
     for scenario in scenarios:
         found[scenario.id] = {*found.get(scenario.environment, common), *_wrote(scenario.origin)}
-    for one in (*trajectories, *pairs):
+    for one in chain(trajectories, pairs):
         found[one.id] = {*found.get(one.scenario, common), *_acted(one.policy, one.form, cast)}
-    return {name: tuple(sorted(sources)) for name, sources in found.items()}
+    shared: dict[frozenset[RowSource], tuple[RowSource, ...]] = {}
+    return {
+        name: shared.setdefault(frozenset(sources), tuple(sorted(sources)))
+        for name, sources in found.items()
+    }
 
 
 def unite_sources(parts: Iterable[Sources]) -> Sources:

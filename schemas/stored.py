@@ -1,0 +1,91 @@
+"""Rows of a table, wherever they lie: in memory, or on disk, where each is read when it is asked for."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol, Self, TypeVar, cast
+
+
+class Identified(Protocol):
+    """What has an id."""
+
+    @property
+    def id(self) -> str: ...
+
+
+N = TypeVar("N", bound=Identified)
+N_co = TypeVar("N_co", covariant=True)
+
+
+class StoredRows(Sequence[N_co]):
+    """Rows on disk, in the order of their ids."""
+
+    ids: Sequence[str]
+
+    @abstractmethod
+    def get(self, name: str) -> N_co:
+        """The row of an id."""
+
+    @abstractmethod
+    def of(self, owner: str) -> Sequence[N_co]:
+        """Rows of an owner."""
+
+    @abstractmethod
+    def owners(self) -> dict[str, str]:
+        """Id → owner."""
+
+    @abstractmethod
+    def keep(self, names: Collection[str]) -> Self:
+        """Only those of some ids."""
+
+    @abstractmethod
+    def where(self, wanted: Callable[[Any], bool]) -> Self:
+        """Only those that something holds of."""
+
+
+def _find_stored(rows: object) -> "StoredRows[Any] | None":
+    return cast("StoredRows[Any]", rows) if isinstance(rows, StoredRows) else None
+
+
+def choose(rows: Sequence[N], wanted: Callable[[N], bool]) -> Sequence[N]:
+    """Rows that something holds of, where they lie: on disk, or in memory."""
+    stored = _find_stored(rows)
+    return stored.where(wanted) if stored is not None else tuple(filter(wanted, rows))
+
+
+def pick(rows: Sequence[N], names: Collection[str]) -> Sequence[N]:
+    """Rows of some ids."""
+    if (stored := _find_stored(rows)) is not None:
+        return stored if all(name in names for name in stored.ids) else stored.keep(names)
+    return tuple(one for one in rows if one.id in names)
+
+
+def order(rows: Sequence[N]) -> Sequence[N]:
+    """Rows in the order of their ids."""
+    return rows if _find_stored(rows) is not None else sorted(rows, key=lambda one: one.id)
+
+
+def find_by_id(rows: Sequence[N]) -> Callable[[str], N]:
+    """What gives the row of an id."""
+    return rows.get if isinstance(rows, StoredRows) else {one.id: one for one in rows}.__getitem__
+
+
+def find_by_owner(rows: Sequence[N], owner: str) -> Callable[[str], Sequence[N]]:
+    """What gives the rows of an owner: the value of a column, by which stored ones are found."""
+    if isinstance(rows, StoredRows):
+        return rows.of
+    found: dict[str, list[N]] = {}
+    for one in rows:
+        found.setdefault(getattr(one, owner), []).append(one)
+    return lambda name: found.get(name, ())
+
+
+def list_owners(rows: Sequence[N], owner: str) -> dict[str, str]:
+    """Id → owner; of stored rows no record is read."""
+    if isinstance(rows, StoredRows):
+        return rows.owners()
+    return {one.id: getattr(one, owner) for one in rows}
+
+
+def list_ids(rows: Sequence[Identified]) -> Sequence[str]:
+    """Ids of rows; of stored ones no record is read."""
+    return rows.ids if isinstance(rows, StoredRows) else [one.id for one in rows]

@@ -1,0 +1,58 @@
+"""Dialogues of a real author, with a real model at the desk and another one that played the user.
+
+`recorded.json.xz` holds the three environments, the six scenarios and the six attempts of one run
+of recipe `tau2`. All six attempts are right work: three were refused at first, because an answer
+said yes and told of a thing in one message.
+"""
+
+import json
+import lzma
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envmill.agents.rescore import read_ending, rescore
+from envmill.sandbox import Sandbox
+from envmill.verifiers.judge import judge
+from schemas.environment import Environment
+from schemas.rollout import Rollout
+from schemas.scenario import Scenario
+
+RECORDED = Path(__file__).with_name("recorded.json.xz")
+PLACES = range(6)
+
+
+@cache
+def read_recorded() -> dict[str, Any]:
+    return json.loads(lzma.decompress(RECORDED.read_bytes()))
+
+
+def find(place: int) -> tuple[Environment, Scenario, Rollout]:
+    rows = read_recorded()
+    rollout = Rollout.model_validate(rows["rollouts"][place])
+    scenario = next(row for row in rows["scenarios"] if row["id"] == rollout.scenario)
+    environment = next(row for row in rows["environments"] if row["id"] == rollout.environment)
+    return Environment.model_validate(environment), Scenario.model_validate(scenario), rollout
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_right_work_is_paid(jail: Sandbox, place: int) -> None:
+    environment, scenario, rollout = find(place)
+    again = await rescore(rollout, scenario, environment, jail)
+    assert (again.verdict.outcome, again.verdict.reward) == ("pass", 1.0), again.verdict.reason
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_without_the_yes_it_is_not(jail: Sandbox, place: int) -> None:
+    """Where a clause asks for consent, and nowhere else."""
+    environment, scenario, rollout = find(place)
+    ending = await read_ending(rollout, scenario, environment, jail)
+    asked = {one.call.name for one in scenario.verifier.procedure if one.op == "agreed"}
+    bound = any(deed.call.name in asked and deed.outcome == "ok" for deed in ending.deeds)
+    refused = replace(ending, answers=["No, please do not." for _ in ending.answers or ()])
+    verdict = judge(scenario.verifier, refused)
+    assert verdict.outcome == ("fail" if bound else "pass")
+    assert verdict.components["procedure"] == (0.0 if bound else 1.0)
