@@ -1,14 +1,16 @@
 """What the prompts of recipes of dialogues are given and must answer."""
 
-from typing import Literal
+from copy import deepcopy
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from schemas.base import Contract, Json
+from schemas.base import Contract, Json, is_object
 from schemas.database import Touch
 from schemas.dialogue import (
     Atom,
     AtomStep,
+    Break,
     Coupling,
     Dialogue,
     Discovery,
@@ -19,7 +21,7 @@ from schemas.dialogue import (
     Side,
 )
 from schemas.environment import Call, Effect, Tool, ToolPlan
-from schemas.prompts import ScenarioReply
+from schemas.prompts import ScenarioReply, TestsReply
 from schemas.rows import State
 from schemas.scenario import CallPattern
 from schemas.seed import Brief
@@ -127,6 +129,33 @@ class DeskProgramInput(Contract):
     couplings: list[Coupling]
     policy: list[str]
     """The policy's sentences: what the agent is bound to, not the program."""
+
+
+class DeskTestsReply(TestsReply):
+    """Tests of both sides, some of which begin where something of the initial state is otherwise."""
+
+    starts: dict[str, list[Break]] = {}
+    """Name of a start → what is otherwise there. A test of that name begins from it."""
+
+    @model_validator(mode="after")
+    def _check_starts(self) -> Self:
+        named = {test.name for test in self.tests}
+        for name, changes in self.starts.items():
+            if name not in named:
+                raise ValueError(f"starts: no test has the name {name!r}")
+            for one in changes:
+                collection, _, key = one.row.partition("/")
+                record = self.initial_state.get(collection, {}).get(key)
+                if not is_object(record) or one.field not in record:
+                    raise ValueError(f"starts, {name}: {one.row} has no field {one.field!r}")
+        return self
+
+    def begin(self, place: int) -> dict[str, Json]:
+        state = deepcopy(self.initial_state)
+        for one in self.starts.get(self.tests[place].name, ()):
+            collection, _, key = one.row.partition("/")
+            state[collection][key][one.field] = one.value
+        return state
 
 
 class AtomsInput(Contract):

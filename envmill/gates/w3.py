@@ -159,6 +159,21 @@ def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str
     ]
 
 
+def find_idle(environment: Environment, played: Sequence[Played]) -> list[str]:
+    """Changes that no test sees change anything."""
+    moved = {
+        test.call.name
+        for test, seen in played
+        if seen[-1].outcome == "ok" and seen[-1].state_hash != seen[-2].state_hash
+    }
+    return [
+        f"{tool.name} is a change, and no test that accepts it sees it change anything: let one "
+        "begin where it does"
+        for tool in environment.tools
+        if tool.effect == "change" and tool.name not in moved
+    ]
+
+
 def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str]:
     """Tools whose successes are not what they say that they reply: one line a tool, with all that
     is amiss in any of its replies."""

@@ -61,6 +61,10 @@ class BuildResult:
     findings: tuple[Finding, ...] = ()
 
 
+NOTHING_COMPOSED = "no_composition"
+"""Reason of a composition where no other one would hold."""
+
+
 @dataclass(frozen=True)
 class Composition:
     """A scenario that no author wrote, not yet executed, or why there is none."""
@@ -152,6 +156,9 @@ class Kind(Protocol):
     """Whether programs see the time of the session, which the scenario sets."""
     takes_checklists: bool
     """Whether an author may write the checks of a scenario."""
+    tests_move: bool
+    """Whether each change has a test that sees it change something: the one record of a side is not
+    in every state from which some tool has something to do."""
     knows_near_misses: bool
     """Whether wrong ends near the reference path can be made, by which a judge is calibrated."""
     gates: Mapping[str, Look | str]

@@ -31,6 +31,7 @@ class JailedKind:
     looks_freely = True
     keeps_clock = True
     takes_checklists = True
+    tests_move = False
     knows_near_misses = True
     gates: Mapping[str, Look | str] = {}
     codes: Mapping[str, Mapping[str, ReasonClass]] = {}

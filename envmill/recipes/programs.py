@@ -11,7 +11,7 @@ from schemas.prompts import TestsInput, TestsReply
 
 
 def load_tests() -> Prompt:
-    return Prompt.load(PROMPTS / "shared" / "tests.md", TestsInput, TestsReply)
+    return Prompt.load(PROMPTS / "envscaler" / "tests.md", TestsInput, TestsReply)
 
 
 async def ask_tests(

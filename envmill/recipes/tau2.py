@@ -1,6 +1,6 @@
 """Recipe `tau2`: a trade with a thing that the user holds → two sides → atoms → composed scenarios.
 
-desk.md: sides, tools, couplings, clauses, goals, personas ─► desk_program.md, tests.md
+desk.md: sides, tools, couplings, clauses, goals, personas ─► desk_program.md, desk_tests.md
 atoms.md: healthy state, what breaks, what mends it ─► PROVED by execution
 composer: atoms × personas by seed ─► PROVED ─► words.md: the user's words, facts held ─► scenario
 """
@@ -22,9 +22,9 @@ from envmill.recipes.asking import describe_origin
 from envmill.recipes.base import PROMPTS, WHOLE, Recipe, Themes
 from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.themes import read_desks
-from envmill.recipes.programs import ask_tests, load_tests
 from envmill.recipes.scenarios import read_source
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
+from schemas.base import Json
 from schemas.choice import NO_PAST, Past
 from schemas.dialogue import Repertoire
 from schemas.dialogue_prompts import (
@@ -34,13 +34,14 @@ from schemas.dialogue_prompts import (
     DeskInput,
     DeskProgramInput,
     DeskReply,
+    DeskTestsReply,
     SidedCollection,
     SidedTool,
     WordsInput,
     WordsReply,
 )
 from schemas.environment import Blueprint, Environment
-from schemas.prompts import ProgramReply, ScenarioReply
+from schemas.prompts import ProgramReply, ScenarioReply, TestsInput, TestsReply
 from schemas.run import RecipeName, RunConfig
 from schemas.seed import Seed
 
@@ -61,9 +62,10 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 
 def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; it has trades of its own, or finds them in a corpus."""
-    theme, tests = load_theme(), load_tests()
+    theme = load_theme()
     desk = Prompt.load(_FOLDER / "desk.md", DeskInput, DeskReply)
     program = Prompt.load(_FOLDER / "desk_program.md", DeskProgramInput, ProgramReply)
+    tests = Prompt.load(_FOLDER / "desk_tests.md", TestsInput, DeskTestsReply)
     atoms = Prompt.load(_FOLDER / "atoms.md", AtomsInput, AtomsReply)
     words = Prompt.load(_FOLDER / "words.md", WordsInput, WordsReply)
     return Recipe(
@@ -80,7 +82,7 @@ def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
         make_seed=partial(seed_theme, NAME),
         think_up=partial(_ask_desk, desk),
         write_program=partial(_ask_program, program),
-        write_tests=partial(ask_tests, tests),
+        write_tests=partial(_ask_tests, tests),
         write_atoms=partial(_ask_atoms, atoms),
         pose=partial(_ask_words, words),
     )
@@ -172,6 +174,26 @@ def _list_tools(blueprint: Blueprint) -> list[SidedTool]:
         )
         for tool in blueprint.tools
     ]
+
+
+async def _ask_tests(
+    prompt: Prompt,
+    environment: Environment,
+    _before: TestsReply | None,
+    repair: Repair,
+    models: ModelSession,
+    _rows: Json = None,
+) -> TestsReply:
+    """From several starts, each with all collections: an empty one is easily forgotten."""
+    inputs = TestsInput(
+        brief=environment.brief,
+        rules=environment.rules,
+        tools=environment.tools,
+        source=read_source(environment),
+    )
+    reply = await models.ask(prompt, inputs, DeskTestsReply, complaint=repair.render())
+    empty: dict[str, Json] = {name: {} for name in read_dialogue(environment.files).sides}
+    return reply.model_copy(update={"initial_state": empty | reply.initial_state})
 
 
 async def _ask_atoms(

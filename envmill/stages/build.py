@@ -323,6 +323,8 @@ async def _run_tests(
     lacking = [*_blame_tools(environment, "too_few_tests", untested)]
     if not lacking and not red:
         lacking = [*_blame_tools(environment, "no_rule_tested", find_unruled(environment, played))]
+    if not lacking and not red and kind_of(environment).tests_move:
+        lacking = [*_blame_tools(environment, "too_few_tests", w3.find_idle(environment, played))]
     if not lacking and not red and (untyped := find_untyped(environment, played)):
         return _Trial((*_blame_tools(environment, "untyped_reply", untyped),), {}, fault="code")
     if not lacking and not red:
@@ -378,8 +380,7 @@ def _complain_of_test(place: int, tests: Sequence[Test], fault: str) -> Complain
 def assemble_environment(
     blueprint: Blueprint, reply: ProgramReply, models: ModelSession, prompt: Prompt | None = None
 ) -> Environment:
-    """Interface and tables are read from what was written; BuildError where it is not what was
-    planned."""
+    """Interface and tables as they were written; BuildError where it is not what was planned."""
     effects: dict[str, Effect] = {tool.name: tool.effect for tool in blueprint.tools}
     source = fill_docstrings(reply.source, reply.class_name, describe_plan(blueprint))
     kind, files = kind_of(blueprint), {**blueprint.files, "program.py": source}
@@ -467,8 +468,7 @@ def add_outputs(tools: Sequence[Tool], signatures: Mapping[str, Signature]) -> l
 def store_tests(
     environment: Environment, plan: TestsReply, prompt: Prompt | None = None, *, exact: bool = True
 ) -> tuple[Test, ...]:
-    """Tests as they are kept, each call made by an actor who may make it. Without `exact`, none
-    names a whole change."""
+    """As they are kept, each call by an actor who may make it; whole changes with `exact` alone."""
     program = Program.of(environment)
 
     def sign(call: Call) -> Call:

@@ -1,8 +1,8 @@
 """Generate: seed → blueprint, and environment → draft whose oracle has run."""
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
@@ -18,7 +18,7 @@ from envmill.kinds.authoring.repair import (
     give_up,
     strive,
 )
-from envmill.kinds.base import Composition, Kind
+from envmill.kinds.base import NOTHING_COMPOSED, Composition
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.enlarging import EnlargingRound, enlarge
 from envmill.recipes.drafting.errands import NO_LINE, SOURCE, find_left
@@ -45,6 +45,8 @@ from schemas.seed import Seed
 from schemas.tool_prompts import ChainReply
 from schemas.typed_prompts import Operator, RewordReply
 
+_DRAWS = 12
+"""Compositions that are drawn for one place, where an author words them."""
 _NOTHING = ScenarioReply(initial_state={}, request="", oracle=[])
 
 
@@ -122,9 +124,8 @@ async def generate_draft(
         Locked(),
         WeakeningGuard(),
     )
-    turns, kind = count(), kind_of(place.environment)
     offering, ruler = await _prepare(place, context, models)
-    compose = partial(_compose, kind, place, context)
+    drawing = _Drawing(place, context)
     if place.parents and offering.planned.record is None:
         return Result(
             (),
@@ -140,10 +141,11 @@ async def generate_draft(
         nonlocal held
         if before is None:
             offering.composed = None
-        if offering.composed is None and (composed := await compose(next(turns))):
+        if offering.composed is None and (composed := await drawing.compose()):
             if composed.reason or not context.recipe.poses:
                 return await _pose(composed, place, context, models)
             offering.composed = composed.reply
+            before, repair = None, replace(repair, complaints=())
         try:
             reply, repair = await offering.ask(repair, asking)
         except BuildError as error:
@@ -175,7 +177,7 @@ async def generate_draft(
     versions = await strive(write, models, lambda: held.render(), lambda version: version.hopeless)
     builds, best = describe_trouble(place.id, versions), _pick_best(versions)
     errand, told = offering.planned.settle(best.reply.left if best is not None else "")
-    told += (*offering.list_findings(), *ruler.list_findings(best))
+    told += (*drawing.findings, *offering.list_findings(), *ruler.list_findings(best))
     if best is None or best.draft is None:
         return Result((*builds, *errand), (*told, drop("oracle", *give_up(versions))))
     draft, findings = await _finish(best, best.draft, place, context, models)
@@ -229,20 +231,44 @@ def _hold_to_line(
     return replace(posed, draft=None, complaints=(left,)) if left else posed
 
 
-async def _compose(
-    kind: Kind, place: ScenarioSlot, context: RunContext, turn: int
-) -> Composition | None:
-    """What the kind composes for the place, if it composes at all."""
-    known = place.environment, place.number, context.config.run_seed
-    return await kind.compose_scenario(*known, turn, context.sandbox)
+@dataclass
+class _Drawing:
+    """Compositions for a place, drawn until one holds. What is wrong with one is nothing that an
+    author of words could mend."""
+
+    place: ScenarioSlot
+    context: RunContext
+    findings: list[Finding] = field(default_factory=list[Finding])
+    """One for each that did not hold."""
+    _turns: Iterator[int] = field(default_factory=count)
+
+    async def compose(self) -> Composition | None:
+        """The next one that holds, or the last one that does not; None where the kind composes
+        none."""
+        kind, worded = kind_of(self.place.environment), self.context.recipe.poses
+        known = self.place.environment, self.place.number, self.context.config.run_seed
+        composed = None
+        for _ in range(_DRAWS if worded else 1):
+            turn = next(self._turns)
+            composed = await kind.compose_scenario(*known, turn, self.context.sandbox)
+            if composed is None or not composed.reason:
+                return composed
+            if worded:
+                gate = f"composition_{turn + 1}"
+                self.findings.append(pass_by(gate, composed.reason, composed.detail))
+            if composed.reason == NOTHING_COMPOSED:
+                break
+        return composed
 
 
 async def _pose(
     composed: Composition, place: ScenarioSlot, context: RunContext, models: ModelSession
 ) -> ScenarioVersion:
-    """Composed instead of written."""
+    """Composed instead of written. Where so many were drawn that an author was to word, no other
+    one is."""
     if composed.reason:
-        return refuse(composed.reply, composed.reason, composed.detail)
+        refused = refuse(composed.reply, composed.reason, composed.detail)
+        return replace(refused, hopeless=context.recipe.poses)
     return await execute(composed.reply, place, context, models)
 
 

@@ -30,7 +30,7 @@ __all__ = ["MISTAKES", "TRADES", "WRITERS", "answer", "compose_desk", "is_asked"
 WRITERS: dict[str, Callable[[Desk, Json, int, int], Contract]] = {
     "desk": lambda desk, _inputs, _seed, _sample: write_desk(desk),
     "desk_program": lambda desk, _inputs, _seed, _sample: write_program(desk),
-    "tests": lambda desk, _inputs, _seed, _sample: write_tests(desk),
+    "desk_tests": lambda desk, _inputs, _seed, _sample: write_tests(desk),
     "atoms": lambda desk, _inputs, _seed, _sample: write_atoms(desk),
     "words": lambda _desk, inputs, seed, sample: write_words(
         WordsInput.model_validate(inputs), seed, sample

@@ -14,8 +14,8 @@ from offline.desks.parts import CODE, NAME, SERIAL, DeskMethod, Part
 from offline.desks.plain import make_setting, make_store, make_switch
 from offline.desks.released import make_order, make_release
 from offline.desks.state import FIELDS, make_state
-from schemas.dialogue_prompts import AtomsReply, DeskReply, WordsInput, WordsReply
-from schemas.prompts import ProgramReply, TestsReply
+from schemas.dialogue_prompts import AtomsReply, DeskReply, DeskTestsReply, WordsInput, WordsReply
+from schemas.prompts import ProgramReply
 from schemas.seed import Brief
 
 
@@ -210,10 +210,10 @@ def _write_coupling(plan: Mapping[str, Any], body: str) -> str:
     return f"    @coupling\n    def _{plan['name']}(self):\n{textwrap.indent(body, '        ')}\n"
 
 
-def write_tests(desk: Desk) -> TestsReply:
+def write_tests(desk: Desk) -> DeskTestsReply:
     """Three tests or more for each tool, over a state in which every tool can do something."""
     tests = {tool: list(listed) for part in desk.parts for tool, listed in part.tests.items()}
-    return TestsReply.model_validate(
+    return DeskTestsReply.model_validate(
         {"initial_state": make_state(desk.parts, troubled=True), "tests": tests}
     )
 

@@ -79,7 +79,7 @@ def test_what_the_dialect_cannot_say_is_given_up(record: type[Contract]) -> None
 
 _TITLES = """Atom AtomStep AtomsReply BlueprintReply Branch Break Call CallCondition CallPattern CasesReply Chain
 ChainReply CheckerReply ChecksReply ClaimedIdentity Coupling CoverageReply DagReply DebugReply
-DemandSource DeskReply Errand ErrandLine ErrandsReply ErrorsReply ExamReply Fact FaultReply
+DemandSource DeskReply DeskTestsReply Errand ErrandLine ErrandsReply ErrorsReply ExamReply Fact FaultReply
 FaultsReply FileLine Filling FromItem FromNode FromRecord FromUser Goal GrowReply HarderLine
 HarderReply Hint Image Infeasible InterfaceReply Loop MapperReply MatchedTest MetadataReply
 MethodsReply MissingTest NamesReply NaturalReply NaturalVerdict Persona Pick PlannedTool

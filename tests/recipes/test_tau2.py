@@ -5,24 +5,32 @@ from typing import Any, cast
 
 import pytest
 import pytest_asyncio
+from pydantic import ValidationError
 
+from envmill.gates.w3 import find_idle, play_tests
 from envmill.kinds import KINDS
 from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.base import Composition
 from envmill.kinds.dialogue.atoms import ATOMS, find_atom_faults, read_repertoire
 from envmill.kinds.dialogue.equipping import judge_repertoire
 from envmill.kinds.dialogue.kind import DialogueKind
 from envmill.kinds.dialogue.plan import read_dialogue
+from envmill.kinds.dialogue.proving import Bench, Proved, prove
 from envmill.kinds.dialogue.sides import widen_touches
 from envmill.models.gateway import ModelSession
 from envmill.recipes import tau2
 from envmill.sandbox import Sandbox
 from envmill.settings import Settings
 from envmill.stages.build import assemble_environment, store_tests
+from envmill.stages.context import RunContext, Subject
+from envmill.stages.generate import generate_draft
+from envmill.stages.places import ScenarioSlot
 from schemas.database import Touch
-from schemas.dialogue import Repertoire
-from schemas.dialogue_prompts import ComposedReply, WordsReply
+from schemas.dialogue import Atom, Repertoire
+from schemas.dialogue_prompts import ComposedReply, DeskTestsReply, WordsReply
 from schemas.environment import Environment
 from schemas.run import RunConfig
+from schemas.scenario import Draft
 from tests.recipes.test_hooks import Noting
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -231,3 +239,183 @@ async def test_what_a_tool_writes_of_its_own_side_is_added_and_nothing_else(
     sides = {**dialogue.sides, "customers": "user"}
     other = forgetful.model_copy(update={"sides": sides})
     assert (await widen_touches(other, desk, tests, jail)).touches["verify_customer"].writes == []
+
+
+SPARE = {"symptom": "It is out.", "goal": "any"}
+
+
+def bench_of(environment: Environment, repertoire: Repertoire, jail: Sandbox) -> Bench:
+    return Bench(environment, read_dialogue(environment.files), repertoire, jail, 7)
+
+
+def find_atom(repertoire: Repertoire, name: str) -> Atom:
+    return next(atom for atom in repertoire.atoms if atom.id == name)
+
+
+async def test_what_unlocks_a_tool_is_no_look(desk: Environment, jail: Sandbox) -> None:
+    """Even where the plan of an older folder calls it a query."""
+    tools = [
+        tool.model_copy(update={"effect": "query"}) if tool.name == "unlock_tool" else tool
+        for tool in desk.tools
+    ]
+    called = desk.model_copy(update={"tools": tools})
+    repertoire = change(desk, lambda _: None)
+    proved = await prove(
+        [find_atom(repertoire, "profile_lost")], bench_of(called, repertoire, jail)
+    )
+    assert isinstance(proved, Proved), proved
+
+
+async def test_a_step_that_another_atom_made_idle_is_left_out(
+    desk: Environment, jail: Sandbox
+) -> None:
+    repertoire = change(desk, lambda _: None)
+    lost = find_atom(repertoire, "profile_lost")
+    restored = Atom.model_validate(
+        SPARE
+        | {
+            "id": "restored",
+            "breaks": [at("cable", False), at("profile", "waiting")],
+            "fix": [{"tool": "plug_cable"}],
+            "mended": [at("cable", True)],
+        }
+    )
+    other = next(
+        atom
+        for atom in repertoire.atoms
+        if not atom.unfixable and atom.id != lost.id and "verify_customer" in str(atom.fix)
+    )
+    bench = bench_of(desk, repertoire, jail)
+    alone = await prove([lost], bench)
+    assert isinstance(alone, Proved)
+    assert "restore_profile" in {call.name for call in alone.path}
+    met = await prove([lost, other, restored], bench)
+    assert isinstance(met, Proved), met
+    assert not {"restore_profile", "unlock_tool"} & {call.name for call in met.path}
+    assert "greet_profile" in {call.name for call in met.path}
+
+
+async def test_a_closing_change_that_atoms_share_is_made_last(
+    desk: Environment, jail: Sandbox
+) -> None:
+    """A cable that is plugged only where the profile is there."""
+    head = "def plug_cable(self)"
+    (path,) = [name for name in desk.files if head in desk.files[name]]
+    source = desk.files[path]
+    start = source.index("\n", source.index('"""', source.index('"""', source.index(head)) + 3))
+    guard = (
+        '\n        if self.unit["unit"]["profile"] != "there":'
+        '\n            raise Rejection("no_profile", "There is no profile.")'
+    )
+    files = {**desk.files, path: source[:start] + guard + source[start:]}
+    closing = desk.model_copy(update={"files": files})
+    repertoire = change(desk, lambda _: None)
+    out = Atom.model_validate(
+        SPARE
+        | {
+            "id": "out",
+            "breaks": [at("cable", False)],
+            "fix": [{"tool": "plug_cable"}],
+            "mended": [at("cable", True)],
+        }
+    )
+    lost = find_atom(repertoire, "profile_lost").model_dump(mode="json")
+    lost["fix"].append({"tool": "plug_cable"})
+    atoms = [out, Atom.model_validate(lost)]
+    met = await prove(atoms, bench_of(closing, repertoire, jail))
+    assert isinstance(met, Proved), met
+    changes = [call.name for call in met.path if call.name in ("plug_cable", "greet_profile")]
+    assert changes == ["greet_profile", "plug_cable"]
+
+
+class Asked(Noting):
+    """Keeps what authors were told was wrong."""
+
+    last_asked = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def afresh(self, *told: Any) -> "Asked":
+        self.told += [str(one) for one in told if isinstance(one, str)]
+        return self
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, **rest: Any) -> Any:
+        self.told.append(rest.get("complaint", ""))
+        return await super().ask(prompt, inputs, reply)
+
+
+@pytest.mark.parametrize("failing", [2, 99])
+async def test_a_composition_that_fails_its_proof_is_drawn_anew_and_no_words_are_asked_for_it(
+    desk: Environment, jail: Sandbox, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    real = KIND.compose_scenario
+
+    async def compose(environment: Any, number: int, seed: int, turn: int, sandbox: Any) -> Any:
+        if turn < failing:
+            nothing = ComposedReply(initial_state={}, request="", oracle=[])
+            return Composition(nothing, "oracle_idle_step", "is mended without call 8")
+        return await real(environment, number, seed, turn, sandbox)
+
+    monkeypatch.setattr(KIND, "compose_scenario", compose)
+    nothing: Any = None
+    config = RunConfig(recipe="tau2", seed=7, polarities={"achieve": 1}, suspicions="keep")
+    context = RunContext("r", config, nothing, RECIPE, nothing, jail)
+    subject, models = Subject("x", "y", "t", ScenarioSlot(desk, 0)), Asked()
+    result = await generate_draft(subject, context, cast(ModelSession, models))
+    drafts = [one for one in result.records if isinstance(one, Draft)]
+    counted = [one for one in result.findings if one.gate.startswith("composition_")]
+    assert not any("is mended without" in told for told in models.told)
+    assert {one.reason for one in counted} == {"oracle_idle_step"}
+    if failing == 2:
+        assert len(drafts) == 1
+        assert len(counted) == 2
+    else:
+        assert not drafts
+        assert not models.asked
+        assert result.stopped_by is not None
+        assert result.stopped_by.reason == "oracle_idle_step"
+
+
+STARTED: dict[str, Any] = {
+    "initial_state": {"lock": {"lock": {"id": "lock", "pin": "shut"}}},
+    "starts": {"pin open": [{"row": "lock/lock", "field": "pin", "value": "open"}]},
+    "tests": {"pull_pin": [{"name": "pin open", "refuses": {}}, {"accepts": {}}]},
+}
+
+
+async def test_a_test_begins_from_the_start_that_it_names() -> None:
+    reply = DeskTestsReply.model_validate(STARTED)
+    assert [reply.begin(place)["lock"]["lock"]["pin"] for place in (0, 1)] == ["open", "shut"]
+    assert reply.initial_state["lock"]["lock"]["pin"] == "shut"
+
+
+@pytest.mark.parametrize(
+    ("starts", "told"),
+    [
+        ({"pin shut": []}, "no test has the name 'pin shut'"),
+        ({"pin open": [{"row": "lock/other", "field": "pin", "value": 1}]}, "has no field"),
+        ({"pin open": [{"row": "lock/lock", "field": "pun", "value": 1}]}, "has no field 'pun'"),
+    ],
+)
+async def test_a_start_that_leads_nowhere_is_told(starts: Any, told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        DeskTestsReply.model_validate(STARTED | {"starts": starts})
+
+
+async def test_a_change_that_no_test_sees_is_the_tests_fault(
+    desk: Environment, jail: Sandbox
+) -> None:
+    """Honest programs over one healthy thing: what is already so stays so."""
+    plan = await RECIPE.write_tests(desk, None, FIRST, cast(ModelSession, Noting()), {})
+    assert find_idle(desk, await play_tests(desk, store_tests(desk, plan), jail)) == []
+    left = [
+        test
+        for test in plan.tests
+        if test.call.name != "plug_cable" or [call.name for call in test.setup] == ["plug_cable"]
+    ]
+    fewer = store_tests(desk, plan.model_copy(update={"tests": left}))
+    (told,) = find_idle(desk, await play_tests(desk, fewer, jail))
+    assert told.startswith("plug_cable is a change, and no test that accepts it sees it change")
+    assert KIND.tests_move

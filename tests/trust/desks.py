@@ -54,6 +54,8 @@ EACH, FEW, ENVIRONMENTS, SCENARIOS = 16, 8, 12, 160
 """Faults of each kind, fewer of those whose candidates run for long, and honest work."""
 _TRACES, _LONG = 40, 5
 """Witness runs at random, and their length."""
+_DRAWN = 12
+"""Compositions that are drawn for one scenario."""
 _APART = 3
 """Atoms that are judged beside each other where one is spoilt."""
 
@@ -211,12 +213,11 @@ async def _shows(
     any order, from their own start."""
     clean, _ = await _write(await _plan(job, Spoiling()), Spoiling())
     dice, calls = random.Random(job.key), [test.call for test in tests]
-    drawn = [[*test.setup, test.call] for test in tests]
-    drawn += [dice.sample(calls, min(_LONG, len(calls))) for _ in range(_TRACES)]
-    begin = start_test(tests[0])
+    drawn = [(start_test(test), [*test.setup, test.call]) for test in tests]
+    some = [(begin, dice.sample(calls, min(_LONG, len(calls)))) for begin, _ in drawn[:_TRACES]]
     steps = [
         step
-        for trace in drawn
+        for begin, trace in [*drawn, *some]
         for step in (begin, *(one for call in trace for one in (Invoke(call), Look())))
     ]
     seen = [await sandbox.play(Program.of(one), steps) for one in (clean, environment)]
@@ -276,7 +277,11 @@ async def _pose(job: Job, outcome: Outcome, sandbox: Sandbox) -> Outcome:
     """A composed scenario in the words of one user, put to the gates."""
     models, environment = Spoiling(job), await _equip(job.theme, job.number)
     assert read_repertoire(environment.files)
-    made = await KIND.compose_scenario(environment, job.place, SEED, 0, sandbox)
+    made = None
+    for turn in range(_DRAWN):
+        made = await KIND.compose_scenario(environment, job.place, SEED, turn, sandbox)
+        if made is not None and not made.reason:
+            break
     if made is None or made.reason:
         told = (made.reason, made.detail) if made else ("nothing", "")
         return _drop(outcome, "compose", *told)

@@ -2,14 +2,15 @@
 left, and on it with its rows turned."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, zip_longest
 
 from envmill.gates.exploring.observations import ExplorationRun, HoleTest, ObservedCall
 from envmill.gates.exploring.rows import StateRow, list_rows, list_scalars, turn_rows
 from envmill.gates.exploring.session_plans import SessionPlan, VisitedState, WritePlan
+from envmill.verifiers.diff import diff_states
 from schemas.base import Json, canonical_json, is_object
 from schemas.environment import Call
-from schemas.scenario import Change
 
 WRITES = 2
 """Writes per tool around which everything is read."""
@@ -195,7 +196,7 @@ def _aim(
 async def fill_gaps(tour: ExplorationRun, play: Play) -> None:
     """Ids that are drawn come only once; others are counted, or given, and a count comes again when
     a row is gone."""
-    legs, places = list[SessionPlan](), list[list[str]]()
+    gaps = list[_Gap]()
     for write in (stop for stops in pick_writes(tour).values() for stop in stops):
         if write.seen.uses.get("ids") or write.seen.uses.get("randomness"):
             continue
@@ -203,27 +204,58 @@ async def fill_gaps(tour: ExplorationRun, play: Play) -> None:
             (change for change in tour.diff(write) if change.op == "add" and len(change.path) == 2),
             None,
         )
-        given = set(map(str, list_scalars(write.call.arguments)))
-        state = (
-            _make_gap(tour.states[write.before], added)
-            if added and added.path[1] not in given
-            else None
-        )
-        if added and state is not None:
-            legs.append(SessionPlan(state, (), (("drawn", write.call),), looks=True))
-            places.append(added.path)
-    states = tour.states
-    for (stop,), place in zip(await play(legs), places, strict=True):
+        if added is None or added.path[1] in set(map(str, list_scalars(write.call.arguments))):
+            continue
+        if (gap := _make_gap(tour.states[write.before], added.path, write.call)) is not None:
+            gaps.append(gap)
+    filled = await _play_gaps(gaps, [gap.filled for gap in gaps], tour, play)
+    short = [
+        gap for gap, test in filled if test.one.outcome == "ok" and not _adds(test, gap.place[:1])
+    ]
+    emptied = await _play_gaps(short, [gap.emptied for gap in short], tour, play)
+    # An id that comes again where a row less stands is made of what the call is about.
+    about = [gap for gap, test in emptied if _adds(test, gap.place)]
+    tour.gaps += [test for gap, test in filled if not any(gap is one for one in about)]
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """A change that adds a row, and states of one row less."""
+
+    call: Call
+    place: list[str]
+    filled: Json
+    """A row that nobody names bears the key that the change would give next."""
+    emptied: Json
+    """That row is gone."""
+
+
+async def _play_gaps(
+    gaps: Sequence[_Gap], starts: Sequence[Json], tour: ExplorationRun, play: Play
+) -> list[tuple[_Gap, HoleTest]]:
+    legs = [
+        SessionPlan(state, (), (("drawn", gap.call),), looks=True)
+        for gap, state in zip(gaps, starts, strict=True)
+    ]
+    states, found = tour.states, list[tuple[_Gap, HoleTest]]()
+    for (stop,), gap in zip(await play(legs), gaps, strict=True):
         if stop.before in states and stop.after in states:
-            tour.gaps.append(
-                HoleTest(stop.call, place, stop.seen, (states[stop.before], states[stop.after]))
-            )
+            ends = states[stop.before], states[stop.after]
+            found.append((gap, HoleTest(stop.call, gap.place, stop.seen, ends)))
+    return found
 
 
-def _make_gap(state: Json, added: Change) -> Json:
-    """The state in which a row that nobody names bears the key a change would give next; None when
-    every row is named."""
-    collection, key = added.path
+def _adds(test: HoleTest, place: Sequence[str]) -> bool:
+    """Whether a row is added there."""
+    return any(
+        change.op == "add" and change.path[: len(place)] == place
+        for change in diff_states(*test.states)
+    )
+
+
+def _make_gap(state: Json, place: list[str], call: Call) -> _Gap | None:
+    """None when every row is named."""
+    collection, key = place
     others = [row for row in list_rows(state) if row.collection == collection]
     free = [row for row in others if sum(value == row.key for value in list_scalars(state)) <= 2]
     if not free or not is_object(state[collection]):
@@ -231,7 +263,7 @@ def _make_gap(state: Json, added: Change) -> Json:
     renamed = {
         name: key if value == free[-1].key else value for name, value in free[-1].value.items()
     }
-    return state | {
-        collection: {name: row for name, row in state[collection].items() if name != free[-1].key}
-        | {key: renamed}
-    }
+    left = {name: row for name, row in state[collection].items() if name != free[-1].key}
+    return _Gap(
+        call, place, state | {collection: left | {key: renamed}}, state | {collection: left}
+    )

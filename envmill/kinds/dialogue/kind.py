@@ -32,6 +32,7 @@ class DialogueKind(JailedKind):
 
     name = "dialogue"
     takes_checklists = False
+    tests_move = True
 
     def find_plan_faults(self, plan: Blueprint) -> list[str]:
         try:

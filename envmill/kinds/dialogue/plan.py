@@ -272,11 +272,33 @@ def _find_discovery_faults(dialogue: Dialogue, world: ClauseScope) -> Iterator[s
         )
 
 
+def _find_key_faults(found: Discovery, dialogue: Dialogue, world: ClauseScope) -> Iterator[str]:
+    """What unlocks is a change of the agent's, kept where the state is: nothing is kept beside it."""
+    by = found.by
+    if by.name not in world.changes:
+        yield f"is unlocked by `{by.name}`, which is a query: unlocking is a change"
+    if by.name in dialogue.user_tools:
+        yield f"is unlocked by `{by.name}`, a tool of the user: the agent unlocks it"
+    if by.name in dialogue.touches and not dialogue.touches[by.name].writes:
+        yield (
+            f"is unlocked by `{by.name}`, which writes no collection: plan `unlocked` with the "
+            "attribute `id` on the side agent, and let it write that"
+        )
+    parameters = world.tools[by.name]
+    yield from (
+        f"is unlocked by `{by.name}` with the argument {name!r}, which it does not take"
+        for name in by.arguments
+        if parameters is not None and name not in parameters
+    )
+
+
 def _find_unlocking_faults(
     name: str, found: Discovery, dialogue: Dialogue, world: ClauseScope
 ) -> Iterator[str]:
     if found.by.name not in world.tools:
         yield f"is unlocked by {found.by.name!r}, which is no tool"
+    else:
+        yield from _find_key_faults(found, dialogue, world)
     met = [name]
     while met[-1] in dialogue.discoverable:
         following = dialogue.discoverable[met[-1]].by.name

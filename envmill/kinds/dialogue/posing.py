@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from envmill.errors import BuildError
 from envmill.kinds.authoring.complaint import Complaint
-from envmill.kinds.base import Composition
+from envmill.kinds.base import NOTHING_COMPOSED, Composition
 from envmill.kinds.dialogue.composing import AtomSelection, select, write_reply
 from envmill.kinds.dialogue.proving import GATE, Bench, Proved, prove, prove_atoms
 from envmill.kinds.endings import play_twice
@@ -41,7 +41,7 @@ class Poser:
         selection = select(*known, number, bench.seed, turn)
         if selection is None:
             words = "no atoms and no persona allow a scenario with changes on both sides"
-            return Composition(_write_nothing(), "no_composition", words)
+            return Composition(_write_nothing(), NOTHING_COMPOSED, words)
         reply = await self._pose(selection)
         if isinstance(reply, tuple):
             return Composition(_write_nothing(), f"oracle_{reply[0]}", reply[1])

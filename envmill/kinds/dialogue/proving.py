@@ -46,7 +46,13 @@ class Bench:
 
     @property
     def changes(self) -> frozenset[str]:
-        return frozenset(tool.name for tool in self.environment.tools if tool.effect == "change")
+        """What unlocks a tool is one, whatever it is called."""
+        unlocking = {found.by.name for found in self.dialogue.discoverable.values()}
+        return frozenset(
+            tool.name
+            for tool in self.environment.tools
+            if tool.effect == "change" or tool.name in unlocking
+        )
 
     async def play(self, state: Mapping[str, Json], steps: Sequence[Step]) -> list[Observation]:
         reset = Reset(state=dict(state), clock=CLOCK, seed=self.seed)
@@ -109,14 +115,43 @@ async def prove(atoms: Sequence[Atom], bench: Bench) -> Proved | tuple[str, str]
                 f"is not broken after `breaks`: {_render(atom.mended)} holds already",
             )
     path = list_path(bench.repertoire, atoms, bench.dialogue)
+    first = await _prove_path(atoms, state, path, bench)
+    late = _make_late(path, bench.changes)
+    if isinstance(first, Proved) or late == path:
+        return first
+    second = await _prove_path(atoms, state, late, bench)
+    return second if isinstance(second, Proved) else first
+
+
+async def _prove_path(
+    atoms: Sequence[Atom], state: dict[str, Json], path: Sequence[Call], bench: Bench
+) -> Proved | tuple[str, str]:
+    """Of atoms that meet, a change that another atom's fix made idle is left out."""
     seen = await _walk(state, path, bench)
-    path, seen = _drop_idle_repeats(path, state, seen)
-    seen = await _walk(state, path, bench)
-    return (
-        _judge_path(atoms, state, path, seen, bench)
-        or await _judge_without(atoms, state, path, bench)
-        or Proved(state, path)
-    )
+    path, _ = _drop_idle_repeats(path, state, seen)
+    while True:
+        seen = await _walk(state, path, bench)
+        if fault := _judge_path(atoms, state, path, seen, bench):
+            return fault
+        without = await _judge_without(atoms, state, path, bench)
+        if without is None:
+            return Proved(state, list(path))
+        if without.idle is None or len(atoms) == 1:
+            return without.code, without.words
+        path = [call for place, call in enumerate(path) if place != without.idle]
+
+
+def _make_late(path: Sequence[Call], changes: frozenset[str]) -> list[Call]:
+    """With each change that several fixes share at its last place alone: a restart that ends them
+    all."""
+    return [
+        call
+        for place, call in enumerate(path)
+        if call.name not in changes
+        or not any(
+            call.name == one.name and call.arguments == one.arguments for one in path[place + 1 :]
+        )
+    ]
 
 
 def is_mended(state: Mapping[str, Json], atom: Atom) -> bool:
@@ -218,9 +253,18 @@ def _judge_path(
     return None
 
 
+@dataclass(frozen=True)
+class _Needless:
+    """What a path does not need: a change, by its place, or a side."""
+
+    code: str
+    words: str
+    idle: int | None = None
+
+
 async def _judge_without(
     atoms: Sequence[Atom], state: Mapping[str, Json], path: Sequence[Call], bench: Bench
-) -> tuple[str, str] | None:
+) -> _Needless | None:
     """A change that is not needed, and a side that is not. What the policy asks for first
     is needed whatever the program does."""
     mendable = [atom for atom in atoms if not atom.unfixable]
@@ -236,16 +280,18 @@ async def _judge_without(
         for side in sides
     ]
     ends = await _end_all(state, [*one_less, *one_side], bench)
-    for place, end in zip(alone, ends, strict=False):
+    # The last one first: what only prepares for an idle step is idle as well.
+    for place, end in reversed([*zip(alone, ends, strict=False)]):
         if all(is_mended(end, atom) for atom in mendable):
-            return (
+            return _Needless(
                 "idle_step",
                 f"is mended without call {place + 1}, {path[place].name}: leave the call "
                 f"out, or let `mended` say what it does",
+                place,
             )
     for side, end in zip(sides if len(sides) > 1 else (), ends[len(alone) :], strict=False):
         if all(is_mended(end, atom) for atom in mendable) and (side == "user" or not handed):
-            return "one_sided", f"is mended without the {side}"
+            return _Needless("one_sided", f"is mended without the {side}")
     return None
 
 

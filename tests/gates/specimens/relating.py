@@ -191,6 +191,10 @@ DROPPED: dict[str, list[tuple[str, str, tuple[Swap, ...]]]] = {
 KEPT: dict[str, list[tuple[str, tuple[Swap, ...]]]] = {
     "W12": [
         (
+            "an id that is made of what the call is about",
+            (('"id": new_id("booking")', '"id": f"booking_{member[\'name\']}_{class_id}"'),),
+        ),
+        (
             "a list that tells what is booked on the day it is asked for",
             (
                 (

@@ -319,6 +319,29 @@ OTHER_SIDE = PLAN["touches"] | {"see_signal": {"reads": ["phones", "lines"]}}
             "unlocked by 'open_up'",
             id="unlocked by nothing",
         ),
+        pytest.param(
+            {"discoverable": {"resume": {"by": call("show_line", line_id="l1")}}},
+            "is unlocked by `show_line`, which is a query",
+            id="unlocked by a query",
+        ),
+        pytest.param(
+            {
+                "discoverable": {"resume": {"by": call("verify")}},
+                "touches": {"verify": {"reads": ["lines"], "writes": []}},
+            },
+            "is unlocked by `verify`, which writes no collection",
+            id="unlocked and kept nowhere",
+        ),
+        pytest.param(
+            {"discoverable": {"resume": {"by": call("verify", key="resume")}}},
+            "with the argument 'key', which it does not take",
+            id="unlocked with an unknown argument",
+        ),
+        pytest.param(
+            {"discoverable": {"resume": {"by": call("set_airplane", "user")}}},
+            "a tool of the user: the agent unlocks it",
+            id="unlocked by the user",
+        ),
     ],
 )
 def test_a_world_that_cannot_work_is_found(changes: dict[str, Any], told: str) -> None:
