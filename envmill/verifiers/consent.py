@@ -17,9 +17,9 @@ from envmill.verifiers.procedure import Broken, describe_call, is_meant
 from schemas.base import Json
 from schemas.scenario import Fact, Predicate
 
-LONGEST = 800
-"""Characters of a question: a longer message is a recital, and a yes to it agrees to nothing in
-particular."""
+LONGEST, MESSAGE = 800, 2_000
+"""Characters of a line that asks, and of the message it stands in: what is longer is a recital, and
+a yes to it agrees to nothing in particular. Who goes through six points writes a thousand."""
 _MOST = 6
 """Calls that are shown as evidence."""
 _ASKS = re.compile(
@@ -42,7 +42,7 @@ _NO = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?;\n])\s+")
 _REFUSAL = re.compile(
     r"^\W*(?:(?:but|and|oh|ah|sorry|well|actually|please|then),? )*"
-    r"(?:no|nope|nah|nay|not|never|don't|do not|wait|stop|hold on|rather|instead)\b|"
+    r"(?:no|nope|nah|nay|don't|do not|wait|stop|hold on|rather|instead)\b|^\W*(?:not|never)\W*$|"
     r"\b(?:don't|do not|won't|will not|wouldn't|would not) (?:do|book|send|want|wish|agree|like|go|"
     r"proceed|change|cancel|close|end|pay|it|that)\b|"
     r"\b(?:i'd|i would|we'd|we would) rather\b|\bhold on\b|\bwait\b|\binstead\b|\brefuse\b|"
@@ -133,9 +133,10 @@ def _is_agreed(predicate: Predicate, deed: CompletedCall, ending: Ending) -> boo
 
 
 def _asks_about(message: str, values: Sequence[Json]) -> bool:
-    if len(message) > LONGEST or not _ASKS.search(normalise(message)):
+    if len(message) > MESSAGE:
         return False
-    return all(
+    lines = [line for line in message.splitlines() if len(line) <= LONGEST]
+    return any(_ASKS.search(normalise(line)) for line in lines) and all(
         is_given(Fact(name="", kind=_find_kind(value), value=value), message) for value in values
     )
 

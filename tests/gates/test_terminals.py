@@ -406,7 +406,9 @@ def test_the_page_explains_every_reason() -> None:
         Path(str(each.__file__)).read_text(encoding="utf-8") for each in (machine, mended, plays)
     )
     reasons = set(
-        re.findall(r'(?:drop|fail|skip|find_paid|pass_by)\(\s*(?:gate|"[WS]\d+"),\s*"(\w+)"', source)
+        re.findall(
+            r'(?:drop|fail|skip|find_paid|pass_by)\(\s*(?:gate|"[WS]\d+"),\s*"(\w+)"', source
+        )
     )
     assert len(reasons) > 20
     assert [each for each in sorted(reasons) if f"`{each}`" not in page] == []

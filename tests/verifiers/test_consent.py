@@ -11,6 +11,8 @@ from schemas.scenario import CallPattern, Fact, Predicate, Verifier
 CONFIRM = Predicate(name="ask first", op="agreed", call=CallPattern(name="close"), names=["line"])
 QUESTION = "Shall I close line L1 for good?"
 
+LINES = "\n1. Please look at the lamp and tell me its colour."
+
 
 def close(after: int = 1, outcome: str = "ok", **arguments: str) -> CompletedCall:
     return CompletedCall(
@@ -45,6 +47,11 @@ def end(said: list[str], answers: list[str] | None, *deeds: CompletedCall) -> En
         pytest.param(end(["Shall I close line L2?"], ["Yes"]), False, id="another line"),
         pytest.param(end(["I close line L1 now."], ["ok"]), False, id="told, not asked"),
         pytest.param(end([f"{QUESTION} {'All the rules. ' * 60}"], ["Yes"]), False, id="a recital"),
+        pytest.param(end([f"{QUESTION}{LINES * 60}"], ["Yes"]), False, id="a recital in lines"),
+        pytest.param(end([f"{LINES * 20}2. {QUESTION}"], ["Yes"]), True, id="one of many points"),
+        pytest.param(
+            end(["1. Line L1.\n2. Shall I close it?"], ["Yes"]), True, id="named in another line"
+        ),
         pytest.param(
             end([QUESTION], ["Yes"], close(1), close(1, line="L2")),
             False,
@@ -77,6 +84,8 @@ def test_a_call_needs_a_yes(ending: Ending, agreed: bool) -> None:
         ("Yes, end yesterday's rental, today's goes on. I tried (reset box), and it was refused: The motor is on; stop it first.", True),
         ("Yes, please go on. As for the glove box, I am afraid I do not know whether the key is in there.", True),
         ("Yes, please book it. I have done it: read display. It says: network joined, update waiting no, locked out no.", True),
+        ("Yes, go on. Putting the key in again, then checking the cable. Not starting it.", True),
+        ("Yes. Not.", False), ("Sure. Not now.", False),
         ("I have done it: see dash. It says: key known yes.", False), ("Yes. No, wait, do not book it.", False),
         ("Sure. But not today.", False), ("Okay. Please don't close it yet.", False), ("Yes, I do not know which one, so not yet.", False),
         ("No. I have done it: see dash. It says: key known yes.", False), ("The lamp is not on. Yes, go ahead.", True),

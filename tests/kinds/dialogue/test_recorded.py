@@ -1,8 +1,8 @@
 """Dialogues of a real author, with a real model at the desk and another one that played the user.
 
-`recorded.json.xz` holds the three environments, the six scenarios and the six attempts of one run
-of recipe `tau2`. All six attempts are right work: three were refused at first, because an answer
-said yes and told of a thing in one message.
+`recorded.json.xz` holds the three environments, eleven scenarios and eleven attempts of two runs of
+recipe `tau2`. All attempts are right work. Five were refused at first: an answer said yes and told
+of a thing in one message, said that something else is not done, or answered one of six points.
 """
 
 import json
@@ -22,7 +22,7 @@ from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 RECORDED = Path(__file__).with_name("recorded.json.xz")
-PLACES = range(6)
+PLACES = range(11)
 
 
 @cache
