@@ -259,12 +259,31 @@ def find_word_fault(reply: WordsReply, composed: ComposedReply) -> str:
             return f"The opening tells {name!r}, which is told only when asked for."
         if name not in composed.hidden and not told:
             return f"The opening does not tell {name!r} ({value!r})."
-    plain = {word[:5] for word in _WORD.findall(opening.casefold())}
+    plain = _list_stems(opening)
     for symptom in composed.symptoms:
-        words = {word[:5] for word in _WORD.findall(symptom.casefold())}
+        words = _list_stems(symptom)
         if words and not words & plain:
             return f"The opening does not tell the symptom {symptom!r}."
     for name in composed.hidden:
-        if len(reply.wordings.get(name, ())) < 5:
+        asked = reply.wordings.get(name, ())
+        if len(asked) < 5:
             return f"`wordings` has fewer than five questions for {name!r}."
+        if not _list_stems(name) & _list_stems(" ".join(asked)):
+            words = "asks for it by a word of its name"
+            return f"None of the questions in `wordings` for {name!r} {words}."
+    return _find_told_later(reply, composed)
+
+
+def _find_told_later(reply: WordsReply, composed: ComposedReply) -> str:
+    """What gives a hidden fact to whoever asks for something else."""
+    later = {"fallbacks": [*reply.fallbacks.values()], "goals": reply.goals, "stop": [reply.stop]}
+    for name in composed.hidden:
+        value = composed.facts[name]
+        for field, told in later.items():
+            if any(find_words(words, str(value)) or is_told(value, words) for words in told):
+                return f"`{field}` tells {name!r}, which is told only when asked for."
     return ""
+
+
+def _list_stems(text: str) -> set[str]:
+    return {word[:5] for word in _WORD.findall(text.casefold())}

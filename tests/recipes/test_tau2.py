@@ -202,7 +202,7 @@ async def test_words_are_held_to_what_was_composed(desk: Environment, jail: Sand
     assert composed.hidden
     symptoms = " ".join(composed.symptoms)
     plain = "My name is Corner Bakery, the serial number is TR-5081."
-    wordings = {name: ["What is it?"] * 5 for name in composed.hidden}
+    wordings = {name: ["What is the code?", *["And it?"] * 4] for name in composed.hidden}
 
     def find(opening: str, **fields: Any) -> str:
         told = {"opening": opening, "goals": ["It works."], "persona": "Any.", "stop": "it works"}
@@ -214,6 +214,16 @@ async def test_words_are_held_to_what_was_composed(desk: Environment, jail: Sand
     assert "told only when asked" in find(f"{plain} {symptoms} My code is kestrel-41.")
     assert "symptom" in find(plain)
     assert "fewer than five" in find(f"{plain} {symptoms}", wordings={})
+    strange = {name: ["Is it raining?"] * 5 for name in composed.hidden}
+    assert "by a word of its name" in find(f"{plain} {symptoms}", wordings=strange)
+    for field, told in {
+        "fallbacks": {"": "No. My code is kestrel-41."},
+        "goals": ["It takes kestrel-41 again."],
+        "stop": "kestrel-41 is accepted",
+    }.items():
+        assert f"`{field}` tells" in find(f"{plain} {symptoms}", **{field: told})
+    honest = {"fallbacks": {"code": "Which code do you mean?"}, "stop": "my code is accepted"}
+    assert find(f"{plain} {symptoms}", **honest) == ""
 
 
 async def test_what_a_tool_writes_of_its_own_side_is_added_and_nothing_else(

@@ -103,11 +103,13 @@ class Job:
 
     @property
     def part(self) -> Part:
-        return find_part(self.prompt, self.kind) if self.recipe == "envscaler" else "tables"
+        return find_part(self.prompt, self.kind, self.recipe)
 
 
-def find_part(prompt: str, kind: str) -> Part:
+def find_part(prompt: str, kind: str, recipe: RecipeName) -> Part:
     """What a candidate goes through."""
+    if recipe != "envscaler":
+        return "desks" if recipe == "tau2" else "tables"
     if prompt in ("scenario", "checks"):
         return "scenarios"
     return "review" if kind in (*READERS, REVIEWED) else "environments"
@@ -178,7 +180,7 @@ class Outcome(Contract):
 
     @property
     def part(self) -> Part:
-        return find_part(self.prompt, self.kind) if self.recipe == "envscaler" else "tables"
+        return find_part(self.prompt, self.kind, self.recipe)
 
     @property
     def is_named(self) -> bool:
@@ -279,11 +281,11 @@ async def _judge_environment(
     job: Job, outcome: Outcome, built: EnvironmentCase, means: GateContext
 ) -> Outcome:
     if not job.is_reviewed:
-        return await _judge(
+        return await judge(
             outcome, [gate for gate in ENVIRONMENT_GATES if gate.name not in ASKING], built, means
         )
     async with open_readers(means.seed) as models:
-        return await _judge(outcome, ENVIRONMENT_GATES, built, replace(means, models=models))
+        return await judge(outcome, ENVIRONMENT_GATES, built, replace(means, models=models))
 
 
 async def _judge_scenario(
@@ -293,7 +295,7 @@ async def _judge_scenario(
     outsiders."""
     searched = job.is_clean and (job.number * 7 + job.place + len(job.theme)) % SEARCHED == 0
     gates = [gate for gate in SCENARIO_GATES if gate.name != "S13" or searched]
-    outcome = await _judge(outcome.model_copy(update={"searched": searched}), gates, posed, means)
+    outcome = await judge(outcome.model_copy(update={"searched": searched}), gates, posed, means)
     if outcome.drops or outcome.outage or not job.is_clean:
         return outcome
     attacks = [attack async for attack in measure_kept(posed, means.sandbox)]
@@ -325,7 +327,7 @@ async def _measure_truth(posed: ScenarioCase, means: GateContext) -> dict[str, t
     return {"wrong": (len(wrong), sum(wrong)), "right": (len(right), len(right) - sum(right))}
 
 
-async def _judge(
+async def judge(
     outcome: Outcome, gates: Sequence[Gate[Any]], subject: Any, means: GateContext
 ) -> Outcome:
     """Gates in the order of production up to the first drop, which a suspicion is not; all where no

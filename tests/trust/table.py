@@ -25,6 +25,8 @@ from envmill.sandbox import Sandbox
 from envmill.settings import ROOT, Settings
 from offline.faults import KINDS
 from schemas.run import RecipeName
+from tests.trust import desks
+from tests.trust.desk_page import write_desk_page
 from tests.trust.fingerprints import ROOTS, Part, take_fingerprint
 from tests.trust.jobs import CLEAN, MUTANT, REVIEWED, SCENARIO_PROMPTS, Job, Outcome, do
 from tests.trust.page import ENVIRONMENTS, FAULTS, MUTANTS, SCENARIOS, write_page
@@ -57,6 +59,8 @@ class Plan:
 
     @classmethod
     def of(cls, recipe: RecipeName, kinds: tuple[str, ...] = ()) -> "Plan":
+        if recipe == desks.NAME:
+            return cls(faults=desks.EACH, kinds=kinds, recipe=recipe)
         return (
             cls(kinds=kinds) if recipe == "envscaler" else cls(*SIZES, kinds=kinds, recipe=recipe)
         )
@@ -74,6 +78,13 @@ class Series:
 
 def list_series(plan: Plan) -> Iterator[Series]:
     """Everything, faults first: they are many small series. Where kinds are named, these alone."""
+    if plan.recipe == "tau2":
+        for wanted, jobs in desks.list_series():
+            if _is_wanted(jobs[0].kind, plan):
+                asked = {CLEAN: plan.environments, "achieve": plan.scenarios}
+                most = min(wanted, asked.get(jobs[0].kind, plan.faults))
+                yield Series(most, jobs, split=True)
+        return
     for prompt, kind in _list_faults(plan.recipe):
         if _is_wanted(kind, plan):
             yield Series(
@@ -153,7 +164,8 @@ async def work(plan: Plan, folder: Path, share: int, shares: int, sandbox: Sandb
             left = iter(jobs if series.split or place % shares == share else ())
             while wanted > 0 and (job := next(left, None)):
                 if job.key not in done:
-                    done[job.key] = (await do(job, sandbox)).model_copy(
+                    made = desks.do if job.recipe == "tau2" else do
+                    done[job.key] = (await made(job, sandbox)).model_copy(
                         update={"code": codes[job.part]}
                     )
                     lines.write(done[job.key].model_dump_json() + "\n")
@@ -213,7 +225,7 @@ def run(
 
 def main(arguments: Sequence[str]) -> None:
     folder, words = Path(arguments[0] if arguments else ROOT / "data/trust"), list(arguments[1:])
-    named: list[RecipeName] = [one for one in LINES if f"recipe={one}" in words]
+    named: list[RecipeName] = [one for one in (*LINES, desks.NAME) if f"recipe={one}" in words]
     recipe: RecipeName = named[0] if named else "envscaler"
     shares = next((word for word in words if "/" in word), "")
     kinds = [word for word in words if "/" not in word and "=" not in word]
@@ -230,14 +242,15 @@ def main(arguments: Sequence[str]) -> None:
     page = PAGE if recipe == "envscaler" else PAGE.with_stem(f"confusion-{recipe}")
     others = (
         [one for name in LINES for one in read_outcomes(folder.parent / name)]
-        if recipe != "envscaler"
+        if recipe in LINES
         else []
     )
-    lines = (
-        write_page(outcomes)
-        if recipe == "envscaler"
-        else write_recipe_page(recipe, outcomes, others)
-    )
+    if recipe == desks.NAME:
+        lines = write_desk_page(outcomes)
+    elif recipe == "envscaler":
+        lines = write_page(outcomes)
+    else:
+        lines = write_recipe_page(recipe, outcomes, others)
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

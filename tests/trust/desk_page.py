@@ -1,0 +1,102 @@
+"""The page of recipe `tau2`: what was kept and caught of its work."""
+
+from collections.abc import Iterator, Sequence
+
+from tests.trust.desks import EACH, list_kinds
+from tests.trust.jobs import CLEAN, Outcome
+from tests.trust.page import (
+    BOUNDED,
+    CAUGHT,
+    COUNTED,
+    KEPT,
+    REPORTED,
+    name_drops,
+    share,
+    spell_caught,
+)
+
+_WHATS = {
+    "desk": "plans", "document": "policy documents", "desk_program": "programs",
+    "atoms": "atoms", "words": "a user's words", "verifier": "verifiers",
+}  # fmt: skip
+
+
+def write_desk_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    counted = [one for one in outcomes if one.made and not one.outage]
+    yield "# Confusion table of recipe tau2\n"
+    yield (
+        "Work of the offline author, made by the recipe's own functions and put to what stands in "
+        "its way: the plan's check, the program's marks and gates, the atoms' proof, the check of "
+        "words, the gates of scenarios. Honest work must be kept, planted faults be caught. This "
+        "page is generated: `python -m tests.trust.table data/trust/tau2 recipe=tau2`. A planted "
+        "fault is never mended. W4 is not asked, and S13 of a tenth of the honest scenarios. Faults "
+        "of verifiers are no author's: clauses are compiled, and the row says what would be seen "
+        "if that went wrong. Faults of plans are many and cheap, so that the share over all says "
+        "less than the share of each part. `hidden_told_unasked` and "
+        "`questions_for_something_else` passed until this table planted them: their checks were "
+        "written because of it.\n"
+    )
+    yield f"{COUNTED}\n{REPORTED}\n{BOUNDED}\n"
+    outages = sum(bool(one.outage) for one in outcomes)
+    yield f"{len(outcomes)} candidates; {outages} ended in an outage and count for nothing.\n"
+    yield from _write_honest(counted)
+    for prompt in _WHATS:
+        yield from _write_faults(prompt, outcomes)
+    yield "## All planted faults\n"
+    yield "| n | no judge | at least | embedded judge | reported | at least |\n|---|---|---|---|---|---|"
+    planted = [one for one in counted if (one.prompt, one.kind) in set(list_kinds())]
+    authored = [one for one in planted if one.prompt != "verifier"]
+    yield f"| {len(planted)} | {spell_caught(planted)} |"
+    yield f"| {len(authored)}, without verifiers | {spell_caught(authored)} |\n"
+    yield "## What falls short\n"
+    yield from (f"- {line}" for line in list(_find_weak(counted)) or ["Nothing."])
+
+
+def _write_honest(counted: Sequence[Outcome]) -> Iterator[str]:
+    yield "## Honest work\n"
+    yield "| what | n | kept | at least | dropped by |\n|---|---|---|---|---|"
+    for what, kind in (("environments with their atoms", CLEAN), ("composed scenarios", "achieve")):
+        found = [one for one in counted if one.kind == kind]
+        kept = share(sum(not one.drops for one in found), len(found))
+        yield f"| {what} | {len(found)} | {kept} | {name_drops(found)} |"
+    yield ""
+
+
+def _write_faults(prompt: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    yield f"## Faults in {_WHATS[prompt]}\n"
+    head = "| kind | n | silent | no judge | at least | embedded judge | reported | at least |"
+    yield f"{head} first drops |\n|---|---|---|---|---|---|---|---|---|"
+    every: list[Outcome] = []
+    for kind in (kind for asked, kind in list_kinds() if asked == prompt):
+        found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
+        found = [one for one in found if not one.outage]
+        every += found
+        yield f"| {kind} | {_spell(found)} | {name_drops(found)} |"
+    yield f"| *all* | {_spell(every)} | |\n"
+
+
+def _spell(found: Sequence[Outcome]) -> str:
+    made = [one for one in found if one.made]
+    return f"{len(made)} | {len(found) - len(made)} | {spell_caught(made)}"
+
+
+def _find_weak(counted: Sequence[Outcome]) -> Iterator[str]:
+    """Promised and not met, and rows with fewer than were wanted."""
+    for kind in (CLEAN, "achieve"):
+        found = [one for one in counted if one.kind == kind]
+        if (kept := sum(not one.drops for one in found)) < KEPT * len(found):
+            yield f"Honest work, {kind}: {kept} of {len(found)} kept, {KEPT:.0%} promised."
+    short = list[str]()
+    for prompt, kind in list_kinds():
+        found = [one for one in counted if (one.prompt, one.kind) == (prompt, kind)]
+        if len(found) < EACH:
+            short.append(f"{kind} {len(found)}")
+        missed = [one.key.removeprefix("tau2/") for one in found if not one.is_reported]
+        if len(missed) > (1 - CAUGHT) * len(found):
+            told = ", ".join(missed[:3])
+            yield (
+                f"{kind} ({prompt}): {len(found) - len(missed)} of {len(found)} caught, "
+                f"{CAUGHT:.0%} promised; missed: {told}."
+            )
+    if short:
+        yield f"Rows with fewer than {EACH}, whose bounds are wide: {', '.join(short)}."
