@@ -50,6 +50,7 @@ class TerminalKind:
     looks_freely = False
     keeps_clock = False
     takes_checklists = False
+    tests_move = False
     knows_near_misses = False
     gates: Mapping[str, Look | str] = {**LOOKS, **NOT_HERE}
     codes: Mapping[str, Mapping[str, ReasonClass]] = CODES
