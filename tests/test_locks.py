@@ -42,6 +42,7 @@ class Writer:
 
     operators = ()
     samplers = ()
+    poses = True
     versions: Sequence[Any]
     told: list[list[str]] = field(default_factory=list[list[str]])
 

@@ -255,6 +255,7 @@ async def test_every_hook_of_every_kind(
         kind.looks_freely,
         kind.keeps_clock,
         kind.takes_checklists,
+        kind.tests_move,
         kind.knows_near_misses,
     )
     assert {type(fact) for fact in facts} == {bool}
