@@ -83,6 +83,7 @@ class Script:
     answer: Answer
     samplers: tuple[str, ...] = ("weighted", "backward")
     operators = ()
+    poses = True
     offered: list[OfferedChain | None] = field(default_factory=list[OfferedChain | None])
 
     async def pose(self, brief: ScenarioBrief, repair: Any, models: Any) -> ScenarioReply:

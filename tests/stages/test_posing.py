@@ -49,6 +49,7 @@ class Script:
 
     operators = ()
     samplers = ()
+    poses = True
     reply: ScenarioReply
     asked: str = ""
 

@@ -114,6 +114,7 @@ class Poser:
     told: list[str] = field(default_factory=list[str])
     operators = ()
     samplers = ()
+    poses = True
 
     async def pose(self, brief: ScenarioBrief, repair: Any, models: Any) -> ScenarioReply:
         self.told.append(repair.render())

@@ -66,6 +66,7 @@ class Writer:
 
     operators = ()
     samplers = ()
+    poses = True
     versions: list[Sequence[tuple[str, str]] | None]
     told: list[str] = field(default_factory=list[str])
 

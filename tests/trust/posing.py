@@ -70,6 +70,7 @@ class Script:
 
     operators = ()
     samplers = ()
+    poses = True
     reply: ScenarioReply
     provider: str = "offline"
     model: str = "m"
