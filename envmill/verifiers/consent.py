@@ -55,6 +55,10 @@ _IGNORANCE = re.compile(
 _REPORT = re.compile(r"(?:^|(?<=[.!?] ))(?:I have done it: |I had done that already: |I tried \()")
 """What the loop tells of the user's own calls, behind their words: a reading says yes and no of
 things, and a refusal is the thing's."""
+_TAKEN_BACK = re.compile(
+    r"[.!?] (?:no|nope|nah|don't|please don't|i changed my mind|rather not)\b", re.IGNORECASE
+)
+"""A user may write like a report and refuse behind it."""
 _NO_HARM = re.compile(
     r"\b(?:why not|no problem|no worries|no objections?|not a problem|no need to (?:ask|wait)|"
     r"don't (?:mind|worry))\b"
@@ -89,7 +93,10 @@ def is_yes(answer: str, asked: str = "") -> bool:
     somebody else is quoted with, or that asks back, agrees to nothing; nor does an answer with a
     word of two alphabets, which may look like a no. Where the question is whether to stop
     something, `stop` is no refusal."""
-    plain = _NO_HARM.sub("yes", normalise(_REPORT.split(answer)[0])).strip(" .!")
+    words, *reports = _REPORT.split(answer)
+    if any(map(_TAKEN_BACK.search, reports)):
+        return False
+    plain = _NO_HARM.sub("yes", normalise(words)).strip(" .!")
     if re.search(r"\bstop", normalise(asked)):
         plain = re.sub(r"\bstop\b", " ", plain)
     if _is_disguised(plain):

@@ -86,6 +86,8 @@ def test_a_call_needs_a_yes(ending: Ending, agreed: bool) -> None:
         ("Yes, please book it. I have done it: read display. It says: network joined, update waiting no, locked out no.", True),
         ("Yes, go on. Putting the key in again, then checking the cable. Not starting it.", True),
         ("Yes. Not.", False), ("Sure. Not now.", False),
+        ("Yes. I have done it: push plug. No, don't book it.", False), ("Yes. I have done it: push plug. I changed my mind.", False),
+        ("Yes. I tried (lock doors), and it was refused: The motor is on. Stop it first.", True),
         ("I have done it: see dash. It says: key known yes.", False), ("Yes. No, wait, do not book it.", False),
         ("Sure. But not today.", False), ("Okay. Please don't close it yet.", False), ("Yes, I do not know which one, so not yet.", False),
         ("No. I have done it: see dash. It says: key known yes.", False), ("The lamp is not on. Yes, go ahead.", True),
