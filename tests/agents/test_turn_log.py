@@ -1,13 +1,14 @@
 """The turn log: what each turn came to, from the stored calls alone, and nothing where they come to
 something else."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from envmill.agents.base import Actor, Say, Wait
 from envmill.agents.rollout import play_scenario
-from envmill.agents.turn_log import log_turns
+from envmill.agents.turn_log import LoggedTurn, log_machine_turns, log_turns
 from envmill.errors import BuildError
 from envmill.sandbox import Observation, Sandbox
 from schemas.environment import Call, Environment
@@ -139,3 +140,26 @@ async def test_an_attempt_without_a_turn_has_an_empty_log(sandbox: Sandbox) -> N
         )
         == []
     )
+
+
+async def test_of_a_machine_the_last_turn_alone_has_a_state(sandbox: Sandbox) -> None:
+    """From the record, with nothing played again; the gains add up to those of a log that looked
+    after each turn."""
+    rollout = await play(sandbox, LIST, AXE, SAW, LEND, Say("Done."))
+    recorded = await log_machine_turns(rollout, POSED, SHED, sandbox)
+    assert [one.calls for one in recorded] == [["ok"], ["taken"], ["ok"], ["ok"], []]
+    unknown = LoggedTurn([], "", None, None, None, None)
+    assert [replace(one, calls=[]) for one in recorded[:-1]] == [unknown] * 4
+    assert recorded[-1] == LoggedTurn([], rollout.final_state_hash, [0, 1], [], [1], [])
+    looked = await log_turns(rollout, POSED, SHED, sandbox)
+    gains = [sum(one.find_gain(GUARDED) for one in turns) for turns in (recorded, looked)]
+    assert gains == [0.5, 0.5]
+
+
+async def test_of_a_machine_whose_end_is_unknown_there_is_no_log(sandbox: Sandbox) -> None:
+    rollout = await play(sandbox, LIST, LEND, Say("Done."))
+    for changes, complaint in ((None, "not known"), ([], "was recorded")):
+        with pytest.raises(BuildError, match=complaint):
+            await log_machine_turns(
+                rollout.model_copy(update={"changes": changes}), POSED, SHED, sandbox
+            )
