@@ -60,7 +60,7 @@ async def test_each_turn_has_its_state_and_what_it_met_and_broke(sandbox: Sandbo
     assert [one.calls for one in turns] == [["ok"], ["taken"], ["ok"], ["ok"], []]
     assert [one.goals_met for one in turns] == [[], [], [], [0, 1], []]
     assert [one.guards_broken for one in turns] == [[], [], [1], [], []]
-    assert {(*one.goals_lost, *one.guards_mended) for one in turns} == {()}
+    assert {(one.goals_lost, one.guards_mended) == ([], []) for one in turns} == {True}
     hashes = [entry["state_hash"] for entry in rollout.transcript if entry["role"] == "tool"]
     waited = next(e["state_hash"] for e in rollout.transcript if e["role"] == "wait")
     assert [one.state_hash for one in turns] == [
@@ -79,10 +79,10 @@ async def test_what_it_names_is_what_the_verdict_finds(sandbox: Sandbox) -> None
         turns = await log_turns(rollout, POSED, SHED, sandbox)
         missed = {one["name"] for one in rollout.evidence if one["component"] == "goals"}
         broken = {one["name"] for one in rollout.evidence if one["component"] == "guards"}
-        met = {GUARDED.goals[number].name for one in turns for number in one.goals_met}
+        met = {GUARDED.goals[number].name for one in turns for number in one.goals_met or ()}
         assert met == {goal.name for goal in GUARDED.goals} - missed
         assert {
-            GUARDED.guards[number].name for one in turns for number in one.guards_broken
+            GUARDED.guards[number].name for one in turns for number in one.guards_broken or ()
         } == broken
 
 
