@@ -148,7 +148,7 @@ class _Player:
 
 
 def _unlocks(by: CallPattern, call: ToolCall, reply: Observation | None) -> bool:
-    taken = call.arguments or {}
+    taken: Json = call.arguments or {}
     return (
         reply is not None
         and reply.outcome == "ok"
