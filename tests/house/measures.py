@@ -97,12 +97,13 @@ def _name_package(path: str) -> str:
 
 
 def _format(text: str) -> str:
+    """Empty for what is no Python: some tests keep such files."""
     done = subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "88", "-q", "-"],
         input=text,
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
     return done.stdout
 
