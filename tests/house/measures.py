@@ -38,11 +38,10 @@ def main(start: str, house: str) -> None:
     old, new = Counter[str](), Counter[str]()
     for path in _git("ls-files", "*.py").splitlines():
         text = (ROOT / path).read_text(encoding="utf-8")
-        room, code = _name_package(path), find_code(text)
-        lines = len(find_code(_format(text)))
+        room, lines = _name_package(path), len(find_code(_format(text)))
         if path.split("/")[0] not in ENGINE:
             new[room] += lines
-        elif code:
+        elif code := find_code(text):
             aged = len(code & _find_lines_of(path, house)) * lines // len(code)
             old[room], new[room] = old[room] + aged, new[room] + lines - aged
     sys.stdout.write("\n".join(_render(then, old, new)) + "\n")
