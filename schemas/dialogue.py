@@ -183,6 +183,8 @@ class Atom(Contract):
     """Name by which faults and evidence call it."""
     group: str = ""
     """Exclusive set: a scenario has one of a set at most. Empty for a set of its own."""
+    apart: list[str] = []
+    """Atoms of other sets that are never beside it: mending them would be pointless or forbidden."""
     goal: str
     """The goal of the dialogue that it stands in the way of."""
     symptom: str

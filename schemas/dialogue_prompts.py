@@ -199,7 +199,9 @@ class ComposedReply(ScenarioReply):
     needs: dict[str, list[str]] = {}
     reports: list[str] = []
     symptoms: list[str] = []
-    """What the user notices."""
+    """What the user notices and gets mended."""
+    handed: list[str] = []
+    """What the user notices and nobody mends here: somebody else takes it over."""
     atoms: list[str] = []
     """What it was composed of."""
 
@@ -214,9 +216,9 @@ class WordsInput(Contract):
     manner: str
     """How this one writes."""
     symptoms: list[str]
-    """What the user notices."""
-    goals: list[str]
-    """What they want."""
+    """What the user notices and gets mended."""
+    handed: list[str]
+    """What the user notices and somebody else takes over; empty where nothing is."""
     facts: dict[str, Json]
     """What they say at once."""
     hidden: dict[str, Json]

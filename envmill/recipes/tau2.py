@@ -15,7 +15,7 @@ from envmill.kinds.dialogue.composing import add_hidden
 from envmill.kinds.dialogue.plan import FILE, read_dialogue
 from envmill.kinds.dialogue.wording import render_clause
 from envmill.language.mentions import is_told
-from envmill.language.words import find_words
+from envmill.language.words import find_words, split_words
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.recipes.asking import describe_origin
@@ -50,7 +50,7 @@ MANNERS = (
     "in two or three short sentences",
     "politely and at some length",
     "as a message with hardly any punctuation",
-    "telling first what happened today, then what is wrong",
+    "giving names and numbers first, then what is wrong",
     "as a numbered list of what is wrong",
     "annoyed, since it is not the first time",
     "unsure which of it matters, in the order in which it was noticed",
@@ -58,6 +58,19 @@ MANNERS = (
 """How users write, in turn; the number of manners and of personas have no common divisor."""
 _FOLDER = PROMPTS / NAME
 _WORD = re.compile(r"[^\W\d_]{4,}")
+_PART = re.compile(r"[,;.]|\band\b|\bso that\b|\bor\b")
+_ANY = re.compile(r"[^\W\d_]{3,}")
+_PLAIN = frozenset(
+    split_words(
+        """want would like need wish have has had get got that this these those with without from for
+        the and not all any again back now soon properly please help able can could should must will
+        work works working worked order once more both everything thing things right fine normal usual
+        mine you your our its are was were been being done made make makes somebody someone who knows
+        know told tell takes take over hands team case deal deals see look after into about when just
+        only still too very well there here them they one ones put mended fixed repaired use used"""
+    )
+)
+"""Words of a wish that promise nothing of their own."""
 
 
 def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
@@ -238,7 +251,7 @@ async def _ask_words(
         persona=composed.persona,
         manner=MANNERS[brief.number % len(MANNERS)],
         symptoms=composed.symptoms,
-        goals=composed.goals,
+        handed=composed.handed,
         facts={name: value for name, value in facts.items() if name not in hidden},
         hidden={name: facts[name] for name in hidden},
         number=brief.number,
@@ -260,7 +273,7 @@ def find_word_fault(reply: WordsReply, composed: ComposedReply) -> str:
         if name not in composed.hidden and not told:
             return f"The opening does not tell {name!r} ({value!r})."
     plain = _list_stems(opening)
-    for symptom in composed.symptoms:
+    for symptom in (*composed.symptoms, *composed.handed):
         words = _list_stems(symptom)
         if words and not words & plain:
             return f"The opening does not tell the symptom {symptom!r}."
@@ -271,7 +284,7 @@ def find_word_fault(reply: WordsReply, composed: ComposedReply) -> str:
         if not _list_stems(name) & _list_stems(" ".join(asked)):
             words = "asks for it by a word of its name"
             return f"None of the questions in `wordings` for {name!r} {words}."
-    return _find_told_later(reply, composed)
+    return _find_told_later(reply, composed) or _find_strange_wish(reply, composed)
 
 
 def _find_told_later(reply: WordsReply, composed: ComposedReply) -> str:
@@ -282,6 +295,22 @@ def _find_told_later(reply: WordsReply, composed: ComposedReply) -> str:
         for field, told in later.items():
             if any(find_words(words, str(value)) or is_told(value, words) for words in told):
                 return f"`{field}` tells {name!r}, which is told only when asked for."
+    return ""
+
+
+def _find_strange_wish(reply: WordsReply, composed: ComposedReply) -> str:
+    """A part of a wish of which neither a symptom nor the opening has a word: nothing of it is
+    broken, and nobody could tell the agent of it."""
+    told = " ".join([reply.opening, reply.persona, *composed.symptoms, *composed.handed])
+    known = {word[:4] for word in _ANY.findall(told.casefold())}
+    for wish in reply.goals:
+        for part in _PART.split(wish.casefold()):
+            words = [word for word in _ANY.findall(part) if word not in _PLAIN]
+            if len(words) > 1 and not any(word[:4] in known for word in words):
+                return (
+                    f"`goals` has {wish!r}, and no symptom speaks of {part.strip()!r}: wish that "
+                    "what the symptoms tell is over, with words of theirs."
+                )
     return ""
 
 

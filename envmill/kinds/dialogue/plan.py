@@ -17,6 +17,7 @@ from schemas.dialogue import (
     PolicyClause,
     StateCondition,
 )
+from schemas.environment import Environment
 from schemas.scenario import CallPattern
 
 FILE = "dialogue.json"
@@ -46,6 +47,13 @@ def read_dialogue(files: Mapping[str, str]) -> Dialogue:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise BuildError(f"{FILE}: {place}: {first['msg']}.") from None
+
+
+def list_unlocking(environment: Environment) -> Mapping[str, CallPattern]:
+    """Tool → the call that unlocks it, where the environment says so."""
+    if FILE not in environment.files:
+        return {}
+    return {name: found.by for name, found in read_dialogue(environment.files).discoverable.items()}
 
 
 def find_dialogue_faults(dialogue: Dialogue, world: ClauseScope, document: str = "") -> list[str]:
