@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from envmill.errors import BuildError
 from envmill.kinds import stateful
-from envmill.kinds.base import BuildContext, BuildResult, Composition, Policies
+from envmill.kinds.base import Breach, BuildContext, BuildResult, Composition, Policies
 from envmill.kinds.dialogue.atoms import read_repertoire
+from envmill.kinds.dialogue.breaches import list_breaches
 from envmill.kinds.dialogue.compile import compile_clauses
 from envmill.kinds.dialogue.equipping import equip
 from envmill.kinds.dialogue.marks import find_mark_faults
@@ -113,6 +114,11 @@ class DialogueKind(JailedKind):
             "harm": [*base.harm, *asked.harm],
         }
         return replace(composed, verifier=base.model_copy(update=changes))
+
+    def list_breaches(
+        self, environment: Environment, scenario: Scenario, right: Ending
+    ) -> Iterator[Breach]:
+        return list_breaches(read_dialogue(environment.files), scenario, right)
 
     def choose_reward(self, asked: Reward) -> Reward:  # noqa: ARG002  a part of a procedure is none
         return "binary"
