@@ -146,6 +146,10 @@ class Dialogue(Contract):
     """Tool → what unlocks it."""
     clauses: list[PolicyClause]
     """The policy."""
+    policy: Literal["clauses", "prose"] = "clauses"
+    """How the policy document says them: one sentence each, or an author's prose that was checked."""
+    unworded: str = ""
+    """Why it is not prose though an author wrote some; empty where nobody was asked."""
     goals: list[Goal] = []
     """What people want."""
     personas: list[Persona] = []
@@ -183,6 +187,8 @@ class Atom(Contract):
     """Name by which faults and evidence call it."""
     group: str = ""
     """Exclusive set: a scenario has one of a set at most. Empty for a set of its own."""
+    apart: list[str] = []
+    """Atoms of other sets that are never beside it: mending them would be pointless or forbidden."""
     goal: str
     """The goal of the dialogue that it stands in the way of."""
     symptom: str

@@ -117,6 +117,49 @@ class DeskReply(Contract):
         )
 
 
+class PolicyProseInput(Contract):
+    """Rewrite the sentences of a policy as a handbook."""
+
+    brief: Brief
+    name: str
+    summary: str
+    statements: dict[str, str]
+    """Clause → its sentence."""
+
+
+class PolicyProseReply(Contract):
+    """The policy in prose."""
+
+    document: str = Field(min_length=1)
+    """Markdown."""
+
+
+class PolicyReadingInput(Contract):
+    """Say which statements a policy document makes."""
+
+    brief: Brief
+    document: str
+    statements: dict[str, str]
+    """Number → statement; some are made by no document."""
+
+
+class StatedLine(Contract):
+    """Whether the document makes one statement."""
+
+    number: str
+    stated: bool
+    quote: str = ""
+    """Words of the document that make it, letter by letter; empty where it does not."""
+
+
+class PolicyReadingReply(Contract):
+    """What a policy document says."""
+
+    stated: list[StatedLine]
+    beyond: list[str]
+    """Sentences of the document that oblige, allow or forbid something that no statement does."""
+
+
 class DeskProgramInput(Contract):
     """Write the program of a place with two sides."""
 
@@ -199,7 +242,9 @@ class ComposedReply(ScenarioReply):
     needs: dict[str, list[str]] = {}
     reports: list[str] = []
     symptoms: list[str] = []
-    """What the user notices."""
+    """What the user notices and gets mended."""
+    handed: list[str] = []
+    """What the user notices and nobody mends here: somebody else takes it over."""
     atoms: list[str] = []
     """What it was composed of."""
 
@@ -214,9 +259,9 @@ class WordsInput(Contract):
     manner: str
     """How this one writes."""
     symptoms: list[str]
-    """What the user notices."""
-    goals: list[str]
-    """What they want."""
+    """What the user notices and gets mended."""
+    handed: list[str]
+    """What the user notices and somebody else takes over; empty where nothing is."""
     facts: dict[str, Json]
     """What they say at once."""
     hidden: dict[str, Json]

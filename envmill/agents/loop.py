@@ -15,7 +15,7 @@ from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.log import RolloutLog
 from envmill.agents.users.base import Person, UserAnswer, UserEnd, UserKnowledge, Utterance
-from envmill.agents.users.claims import find_claimed, find_marks, gives_all_away
+from envmill.agents.users.claims import drop_claims, find_claimed, find_marks, gives_all_away
 from envmill.agents.users.doing import describe_deed, find_lacking, find_strange, turn_down
 from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
 from envmill.agents.users.scripted import render_known
@@ -191,8 +191,11 @@ class RolloutLoop:
             describe_deed(name, deeds[name], reply, contract.reports)
             for name, reply in zip(does, came, strict=True)
         ]
+        made = [name for name, reply in zip(does, came, strict=True) if _took_effect(reply)]
+        refused = [name for name in answer.does if name not in made]
+        words = drop_claims(self._knowledge, answer.text, refused, made)
         self._ask_user(
-            text := " ".join(filter(None, [answer.text, *told, *dict.fromkeys(lacking.values())]))
+            text := " ".join(filter(None, [words, *told, *dict.fromkeys(lacking.values())]))
         )
         return TurnInput("words", text)
 
@@ -228,6 +231,11 @@ class RolloutLoop:
             Suspected(misstep=one, asked=self._dialogue[-1].text, answer=answer.text)
             for one in missteps
         ]
+
+
+def _took_effect(reply: Observation | None) -> bool:
+    """Whether a deed was made, now or before."""
+    return reply is None or reply.outcome == "ok"
 
 
 def _find_failure(replies: Sequence[Observation | None]) -> RolloutEnd | None:

@@ -13,12 +13,15 @@ from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
 from envmill.agents.briefing import brief_agent
 from envmill.agents.log import MALFORMED, describe_reply, render_content
 from envmill.errors import BadRequest
+from envmill.kinds.dialogue.plan import list_unlocking
 from envmill.language.words import find_words, normalise
 from envmill.models.base import Completion, Message, Sampling, ToolCall, ToolSpec
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
+from envmill.sandbox import Observation
 from schemas.base import Json, canonical_json
 from schemas.environment import Call, Environment, Tool
+from schemas.scenario import CallPattern
 from schemas.turns import PolicyInput
 
 PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "policy.md", PolicyInput)
@@ -80,6 +83,7 @@ class _Player:
         shown = [tool for tool in environment.shown if "agent" in tool.actors]
         self._tools = [_specify(tool) for tool in shown if not tool.discoverable]
         self._undiscovered = [tool for tool in shown if tool.discoverable]
+        self._unlocking = list_unlocking(environment)
         rules = PROMPT.render(self._inputs, None).strip()
         self._messages = [Message("system", rules)] if rules else []
         self._calls: tuple[ToolCall, ...] = ()
@@ -109,15 +113,24 @@ class _Player:
         if heard.event == "replies":
             for call, reply in zip(self._calls, heard.replies, strict=True):
                 content = MALFORMED if reply is None else describe_reply(reply)
-                self._discover(render_content(content))
+                self._discover(call, reply, render_content(content))
                 yield Message("tool", render_content(content), tool_call_id=call.id)
         else:
             yield Message("user", heard.text or canonical_json(heard.notices))
 
-    def _discover(self, told: str) -> None:
-        """A tool that a reply names is offered from then on. Whether it may be called yet, the
-        program decides."""
-        found = [tool for tool in self._undiscovered if find_words(normalise(told), tool.name)]
+    def _discover(self, call: ToolCall, reply: Observation | None, told: str) -> None:
+        """A tool is offered once the call that unlocks it was made; where no call is known to, once
+        a reply names it."""
+        plain = normalise(told)
+        found = [
+            tool
+            for tool in self._undiscovered
+            if (
+                _unlocks(self._unlocking[tool.name], call, reply)
+                if tool.name in self._unlocking
+                else find_words(plain, tool.name)
+            )
+        ]
         self._tools = [*self._tools, *map(_specify, found)]
         self._undiscovered = [tool for tool in self._undiscovered if tool not in found]
 
@@ -132,6 +145,16 @@ class _Player:
             )
             self._ids.add(given)
             yield replace(call, id=given)
+
+
+def _unlocks(by: CallPattern, call: ToolCall, reply: Observation | None) -> bool:
+    taken: Json = call.arguments or {}
+    return (
+        reply is not None
+        and reply.outcome == "ok"
+        and call.name == by.name
+        and all(taken.get(name) == value for name, value in by.arguments.items())
+    )
 
 
 def _specify(tool: Tool) -> ToolSpec:

@@ -3,6 +3,8 @@ again in the jail.
 
 transcript ──turns──► calls again in a fresh session, a look after each turn ──► replies and states as recorded?
                                                                            └──► goals and guards after each turn
+
+A machine is not played again: of its attempts only the start and the end are known.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 
 from envmill.agents.log import StoredCall, count_said, read_answers, read_moves, read_words
 from envmill.agents.replay import compare_moves, plan_moves
+from envmill.agents.rescore import read_ending
 from envmill.errors import BuildError
 from envmill.sandbox import Look, Observation, Program, Sandbox, Step
 from envmill.verifiers.court import measure
@@ -23,28 +26,29 @@ from schemas.scenario import Scenario, Verifier
 @dataclass(frozen=True)
 class LoggedTurn:
     """What one turn of a policy came to. Goals and guards are told by their numbers: what they ask
-    for stays with the verifier."""
+    for stays with the verifier. Where the state after a turn is not known, its goals and guards are
+    None, and the next turn with a known state is compared with the last one before."""
 
     calls: list[str]
     """Outcome of each call: `ok`, or the code of its refusal."""
     state_hash: str
     """Hash of the state after the turn; empty when it is unknown."""
-    goals_met: list[int]
+    goals_met: list[int] | None
     """Goals that hold now and did not before."""
-    goals_lost: list[int]
+    goals_lost: list[int] | None
     """Goals that held before and do not now."""
-    guards_broken: list[int]
+    guards_broken: list[int] | None
     """Guards that are broken now and were not before."""
-    guards_mended: list[int]
+    guards_mended: list[int] | None
     """Guards that were broken before and are not now."""
 
     def find_gain(self, verifier: Verifier) -> float:
         """Share of the goals gained, less the share of the guards broken.
 
         The gains of an attempt add up to where it ended, so that going in circles earns nothing."""
-        goals = (len(self.goals_met) - len(self.goals_lost)) / max(1, len(verifier.goals))
-        guards = (len(self.guards_broken) - len(self.guards_mended)) / max(1, len(verifier.guards))
-        return goals - guards
+        goals = len(self.goals_met or ()) - len(self.goals_lost or ())
+        guards = len(self.guards_broken or ()) - len(self.guards_mended or ())
+        return goals / max(1, len(verifier.goals)) - guards / max(1, len(verifier.guards))
 
 
 async def log_turns(
@@ -58,18 +62,44 @@ async def log_turns(
     told: list[LoggedTurn] = []
     for begin, end, seen in zip([0, *ends], ends, states, strict=False):
         now = await _measure(sandbox, scenario, rollout.transcript[:end], seen.state)
-        told.append(
-            LoggedTurn(
-                calls=list(_list_outcomes(rollout.transcript[begin:end])),
-                state_hash=seen.state_hash,
-                goals_met=sorted(now["goals"] - before["goals"]),
-                goals_lost=sorted(before["goals"] - now["goals"]),
-                guards_broken=sorted(now["guards"] - before["guards"]),
-                guards_mended=sorted(before["guards"] - now["guards"]),
-            )
-        )
+        calls = list(_list_outcomes(rollout.transcript[begin:end]))
+        told.append(_compare(calls, seen.state_hash, before, now))
         before = now
     return told
+
+
+async def log_machine_turns(
+    rollout: Rollout, scenario: Scenario, environment: Environment, sandbox: Sandbox
+) -> list[LoggedTurn]:
+    """The same from the record alone: a machine is looked at when an attempt ends, so goals and
+    guards are told of the last turn, as its whole attempt changed them."""
+    if rollout.changes is None:
+        raise BuildError("The state at its end is not known.")
+    ends = _find_ends(rollout.transcript)
+    calls = [
+        list(_list_outcomes(rollout.transcript[begin:end]))
+        for begin, end in zip([0, *ends], ends, strict=False)
+    ]
+    if not calls:
+        return []
+    final = (await read_ending(rollout, scenario, environment, sandbox)).final
+    before = await _measure(sandbox, scenario, [], scenario.initial_state)
+    now = await _measure(sandbox, scenario, rollout.transcript, final)
+    last = _compare(calls[-1], rollout.final_state_hash, before, now)
+    return [*(LoggedTurn(made, "", None, None, None, None) for made in calls[:-1]), last]
+
+
+def _compare(
+    calls: list[str], state_hash: str, before: dict[str, set[int]], now: dict[str, set[int]]
+) -> LoggedTurn:
+    return LoggedTurn(
+        calls,
+        state_hash,
+        goals_met=sorted(now["goals"] - before["goals"]),
+        goals_lost=sorted(before["goals"] - now["goals"]),
+        guards_broken=sorted(now["guards"] - before["guards"]),
+        guards_mended=sorted(before["guards"] - now["guards"]),
+    )
 
 
 def _find_ends(transcript: Sequence[Json]) -> list[int]:

@@ -32,6 +32,7 @@ CODES: Mapping[str, ReasonClass] = {
     "no_criterion": "proof",
     "unknown_tool": "proof",
     "unasked_column": "proof",
+    "unheeded_clause": "proof",
     "vacuous_criterion": "proof",
     "exempt_wish": "suspicion",
     "weighs_too_much": "suspicion",
@@ -75,12 +76,12 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         for fault in [find_weight(scenario.verifier)]
         if fault
     ]
-    tables = subject.environment.tables
-    right = (
-        (await Trials.of(subject, means).oracle())[0].ending
-        if kind_of(subject.environment).tabled and scenario.oracle
-        else None
-    )
+    tables, tabled = subject.environment.tables, kind_of(subject.environment).tabled
+    right = (await Trials.of(subject, means).oracle())[0].ending if scenario.oracle else None
+    if right and (unheeded := await find_unheeded(subject, means, right)):
+        words = f"nothing of the verifier notices that {unheeded[0][0]} is broken: {unheeded[0][1]}"
+        return drop(GATE, "unheeded_clause", words, [list(one) for one in unheeded])
+    right = right if tabled else None
     if right and (fault := find_exempt_wish(tables, scenario, right)):
         asked = f"Does the request ask for this, so that another value would be wrong: {fault[1]}?"
         suspicions.append(
@@ -137,6 +138,20 @@ def list_undemanded(subject: ScenarioCase) -> Iterator[Finding]:
             f"{told}?"
         )
         yield replace(drop(GATE, "undemanded_fact", words, fact.model_dump()), question=question)
+
+
+async def find_unheeded(
+    subject: ScenarioCase, means: GateContext, right: Ending
+) -> list[tuple[str, str]]:
+    """Rules of the policy, each with a breach that passes, or that only other rules refuse."""
+    environment, scenario = subject.environment, subject.scenario
+    trials, found = Trials.of(subject, means), dict[str, str]()
+    for breach in kind_of(environment).list_breaches(environment, scenario, right):
+        verdict = await trials.judge(breach.ending)
+        named = {name for _, name in list_false(verdict)} - breach.others
+        if verdict.outcome == "pass" or not named:
+            found.setdefault(breach.rule, breach.what)
+    return list(found.items())
 
 
 async def find_unasked(

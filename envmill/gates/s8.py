@@ -36,7 +36,7 @@ from envmill.gates.reading.known_values import (
     read_part,
     read_plain_number,
 )
-from envmill.gates.reading.question import split_sentences
+from envmill.gates.reading.question import cut_name, split_sentences, stem
 from envmill.gates.reading.request_alignment import RequestAlignment
 from envmill.gates.s15 import describe_row
 from envmill.language.words import split_words
@@ -271,7 +271,10 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
                 source == "seen"
                 and is_amount(value)
                 and not counted
-                and not any(is_shown(value, row, about) for row in rows)
+                and not any(
+                    is_shown(value, row, about) or is_written(value, f"{top} {call.name}", row)
+                    for row in rows
+                )
             ):
                 here = KnownValues.of([sentence], year) if sentence else told
                 source = (
@@ -425,6 +428,19 @@ def is_shown(value: Json, row: Json, about: set[str]) -> bool:
     leaves = list(list_leaves(row))
     return value in [leaf for leaf in leaves if is_amount(leaf)] and (
         not about or bool(about & {str(leaf) for leaf in leaves})
+    )
+
+
+def is_written(value: Json, name: str, row: Json) -> bool:
+    """Whether a page in a row says an amount in one sentence with a word of the parameter or of the
+    tool: `loads it with the loading code 3620`."""
+    words = {stem(word) for word in cut_name(name)}
+    return any(
+        Decimal(str(value)) in KnownValues.of([sentence], 0).numbers
+        and not words.isdisjoint(map(stem, split_words(sentence)))
+        for leaf in list_leaves(row)
+        if isinstance(leaf, str) and " " in leaf
+        for sentence in split_sentences(leaf)
     )
 
 

@@ -28,7 +28,9 @@ CODES: Mapping[str, ReasonClass] = {
 
 _PER_TOOL = 3
 _LEFT_A_MARK = "and the state is another one after that"
-_INTERFACE = ("invalid_arguments", "unknown_tool")
+_INTERFACE = ("invalid_arguments",)
+"""Refusals that no program decides. A program may say `unknown_tool` of a tool that it unlocks: tests call only tools
+that exist."""
 
 Played = tuple[Test, list[Observation]]
 Begin: TypeAlias = Callable[[Test], Reset]

@@ -91,6 +91,18 @@ class CompositionFindings:
     findings: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True)
+class Breach:
+    """A right end with one rule of the policy broken."""
+
+    rule: str
+    what: str
+    """What was done against it, in words."""
+    ending: Ending
+    others: frozenset[str] = frozenset()
+    """Names of the verifier's parts that are about other rules alone."""
+
+
 class PartAuthor(Protocol):
     """Who writes the parts that a kind asks for by name."""
 
@@ -231,6 +243,13 @@ class Kind(Protocol):
     ) -> ComposedVerifier:
         """The verifier of a draft whose reference path ended so, here and elsewhere; BuildError
         where nothing would be proved."""
+        ...
+
+    def list_breaches(
+        self, environment: Environment, scenario: Scenario, right: Ending
+    ) -> Iterator[Breach]:
+        """Ends that break one rule of the policy each, made of the end of the reference path; none
+        where the policy is prose."""
         ...
 
     def choose_reward(self, asked: Reward) -> Reward:

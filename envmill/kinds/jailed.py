@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.errors import BuildError
-from envmill.kinds.base import BuildContext, BuildResult, Composition, Look, Sources
+from envmill.kinds.base import Breach, BuildContext, BuildResult, Composition, Look, Sources
 from envmill.kinds.endings import derive_verifier
 from envmill.kinds.plan import find_plan_faults
 from envmill.sandbox import Sandbox
@@ -81,6 +81,11 @@ class JailedKind:
             return await derive_verifier(draft, environment, *ends, sandbox, masks=self.tabled)
         except BuildError as error:
             raise BuildError(error.message, reason="no_verifier") from error
+
+    def list_breaches(
+        self, environment: Environment, scenario: Scenario, right: Ending  # noqa: ARG002  a policy is prose
+    ) -> Iterator[Breach]:  # fmt: skip
+        return iter(())
 
     def choose_reward(self, asked: Reward) -> Reward:
         return asked

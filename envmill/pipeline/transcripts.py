@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from envmill.agents.transcript import list_messages, list_sampled, list_shown, weigh_messages
-from envmill.agents.turn_log import log_turns
+from envmill.agents.turn_log import log_machine_turns, log_turns
 from envmill.errors import BuildError
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet
 from envmill.interop.exporters.sources import trace_attempt
@@ -85,11 +85,11 @@ async def _log(
     environment: Environment,
     sandbox: Sandbox,
 ) -> AttemptTranscript:
-    if kind_of(environment).find_formless("bundle", scenario):
-        return replace(one, turns_unknown="machines are not played again")
+    machine = kind_of(environment).find_formless("bundle", scenario)
+    log = log_machine_turns if machine else log_turns
     if rollout.outcome == "error":
         return replace(one, turns_unknown="the attempt ended in error")
     try:
-        return replace(one, turns=await log_turns(rollout, scenario, environment, sandbox))
+        return replace(one, turns=await log(rollout, scenario, environment, sandbox))
     except BuildError as error:
         return replace(one, turns_unknown=error.message)

@@ -265,7 +265,7 @@ _ASKS = (
 def write_words(asked: WordsInput, seed: int, sample: int) -> WordsReply:
     """One user's words; another number has others."""
     dice = random.Random(f"{asked.brief.theme}/{asked.number}/{seed}/{sample}/{asked.manner}")
-    symptoms = [one.rstrip(".") for one in asked.symptoms]
+    symptoms = [one.rstrip(".") for one in (*asked.symptoms, *asked.handed)]
     dice.shuffle(symptoms)
     told = ", ".join(f"my {name} is {value}" for name, value in asked.facts.items())
     words = " ".join(
@@ -286,7 +286,10 @@ def write_words(asked: WordsInput, seed: int, sample: int) -> WordsReply:
     )
     return WordsReply(
         opening=words,
-        goals=[f"{one[:1].upper()}{one[1:]}." for one in asked.goals],
+        goals=[
+            *(f"I want this to be over: {one.rstrip('.')}." for one in asked.symptoms),
+            *(f"I want to know who deals with this: {one.rstrip('.')}." for one in asked.handed),
+        ],
         persona=asked.persona,
         stop="it works again, or I know who takes the case over",
         wordings={name: [one.format(name) for one in questions] for name in asked.hidden},

@@ -10,8 +10,14 @@ from envmill.agents.base import Say
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.rollout import play_scenario
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
-from envmill.agents.users.claims import find_claimed, find_marks, gives_all_away
+from envmill.agents.users.claims import (
+    drop_claims,
+    find_claimed,
+    find_marks,
+    gives_all_away,
+)
 from envmill.sandbox import Sandbox
+from schemas.base import canonical_json
 from schemas.environment import Call
 from schemas.rollout import Rollout
 from tests.agents.roles import IN_A_HURRY, PATIENT, UNSURE, Line, Replies, say
@@ -237,3 +243,37 @@ async def test_what_claims_a_deed(text: str, claimed: bool) -> None:
         Utterance("agent", "I have looked at your file."),
     ]
     assert find_claimed(PLANE, talk, UserAnswer(text), ()) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "refused", "made", "left"),
+    [
+        ("Pressed the reader's flight key.", ["leave flight mode"], [], ""),
+        ("Okay, I took flight mode out. What now?", ["leave flight mode"], [], "What now?"),
+        ("All done.", ["leave flight mode"], [], ""),
+        ("All done.", ["leave flight mode"], ["see display"], "All done."),
+        ("All done.", [], ["leave flight mode"], "All done."),
+        ("I looked at the display.", ["leave flight mode"], ["see display"], None),
+        ("I have not left flight mode.", ["leave flight mode"], [], None),
+        ("I'll leave flight mode now.", ["leave flight mode"], [], None),
+        ("I pressed the flight key, and the code is kestrel-41.", ["leave flight mode"], [], None),
+        ("Thanks, I am waiting.", ["leave flight mode"], [], None),
+    ],
+)
+async def test_a_claim_that_the_reply_contradicts_is_left_out(
+    said: str, refused: list[str], made: list[str], left: str | None
+) -> None:
+    """What came of a deed is told behind the words: "Pressed it. I tried, and it was refused"."""
+    assert drop_claims(PLANE, said, refused, made) == (said if left is None else left)
+
+
+async def test_what_the_user_could_not_do_is_not_called_done(sandbox: Sandbox) -> None:
+    """The agent forgets to name the value: the model that plays the user claims it all the same."""
+    bid = Say("Could you please set access point yourself?")
+    early = Lined("early", lambda scenario, _: [bid, *scenario.oracle, Say(scenario.say)])
+    made = await play(
+        [say("I set the access point.", "set access point"), *IN_A_HURRY], sandbox, early
+    )
+    told = canonical_json(made.transcript)
+    assert '"I do not know which name I need to set access point."' in told
+    assert (made.outcome, made.misstep) == ("pass", ""), (made.reason, made.detail)

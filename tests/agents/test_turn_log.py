@@ -1,13 +1,14 @@
 """The turn log: what each turn came to, from the stored calls alone, and nothing where they come to
 something else."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from envmill.agents.base import Actor, Say, Wait
 from envmill.agents.rollout import play_scenario
-from envmill.agents.turn_log import log_turns
+from envmill.agents.turn_log import LoggedTurn, log_machine_turns, log_turns
 from envmill.errors import BuildError
 from envmill.sandbox import Observation, Sandbox
 from schemas.environment import Call, Environment
@@ -59,7 +60,7 @@ async def test_each_turn_has_its_state_and_what_it_met_and_broke(sandbox: Sandbo
     assert [one.calls for one in turns] == [["ok"], ["taken"], ["ok"], ["ok"], []]
     assert [one.goals_met for one in turns] == [[], [], [], [0, 1], []]
     assert [one.guards_broken for one in turns] == [[], [], [1], [], []]
-    assert {(*one.goals_lost, *one.guards_mended) for one in turns} == {()}
+    assert {(one.goals_lost, one.guards_mended) == ([], []) for one in turns} == {True}
     hashes = [entry["state_hash"] for entry in rollout.transcript if entry["role"] == "tool"]
     waited = next(e["state_hash"] for e in rollout.transcript if e["role"] == "wait")
     assert [one.state_hash for one in turns] == [
@@ -78,10 +79,10 @@ async def test_what_it_names_is_what_the_verdict_finds(sandbox: Sandbox) -> None
         turns = await log_turns(rollout, POSED, SHED, sandbox)
         missed = {one["name"] for one in rollout.evidence if one["component"] == "goals"}
         broken = {one["name"] for one in rollout.evidence if one["component"] == "guards"}
-        met = {GUARDED.goals[number].name for one in turns for number in one.goals_met}
+        met = {GUARDED.goals[number].name for one in turns for number in one.goals_met or ()}
         assert met == {goal.name for goal in GUARDED.goals} - missed
         assert {
-            GUARDED.guards[number].name for one in turns for number in one.guards_broken
+            GUARDED.guards[number].name for one in turns for number in one.guards_broken or ()
         } == broken
 
 
@@ -139,3 +140,26 @@ async def test_an_attempt_without_a_turn_has_an_empty_log(sandbox: Sandbox) -> N
         )
         == []
     )
+
+
+async def test_of_a_machine_the_last_turn_alone_has_a_state(sandbox: Sandbox) -> None:
+    """From the record, with nothing played again; the gains add up to those of a log that looked
+    after each turn."""
+    rollout = await play(sandbox, LIST, AXE, SAW, LEND, Say("Done."))
+    recorded = await log_machine_turns(rollout, POSED, SHED, sandbox)
+    assert [one.calls for one in recorded] == [["ok"], ["taken"], ["ok"], ["ok"], []]
+    unknown = LoggedTurn([], "", None, None, None, None)
+    assert [replace(one, calls=[]) for one in recorded[:-1]] == [unknown] * 4
+    assert recorded[-1] == LoggedTurn([], rollout.final_state_hash, [0, 1], [], [1], [])
+    looked = await log_turns(rollout, POSED, SHED, sandbox)
+    gains = [sum(one.find_gain(GUARDED) for one in turns) for turns in (recorded, looked)]
+    assert gains == [0.5, 0.5]
+
+
+async def test_of_a_machine_whose_end_is_unknown_there_is_no_log(sandbox: Sandbox) -> None:
+    rollout = await play(sandbox, LIST, LEND, Say("Done."))
+    for changes, complaint in ((None, "not known"), ([], "was recorded")):
+        with pytest.raises(BuildError, match=complaint):
+            await log_machine_turns(
+                rollout.model_copy(update={"changes": changes}), POSED, SHED, sandbox
+            )

@@ -339,6 +339,28 @@ def test_every_unknown_argument_is_reported_and_asked_about() -> None:
     assert "25" in asked[0]
 
 
+PAGE = "The desk sends the menu. The user loads it with the loading code 3620, within 15 minutes."
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "text", "written"),
+    [
+        (3620, "code load_menu", PAGE, True),
+        (3620, "codes", PAGE, True),
+        (15, "code load_menu", PAGE, True),
+        (15, "amount top_up", PAGE, False),
+        (36, "code load_menu", PAGE, False),
+        (3620, "code load_menu", "Code 17. There are 3620 machines.", False),
+        (3620, "code load_menu", "3620", False),
+    ],
+)
+def test_a_page_tells_an_amount_beside_the_name_of_what_it_is(
+    value: int, name: str, text: str, written: bool
+) -> None:
+    """Real authors put the codes that users type into the pages of a handbook."""
+    assert s8.is_written(value, name, {"topic": "menu", "text": text}) is written
+
+
 @pytest.mark.parametrize(
     ("request_", "left"),
     [

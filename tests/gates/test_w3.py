@@ -148,6 +148,20 @@ async def test_wants_a_rule_of_the_programs_own_to_refuse(sandbox: Sandbox) -> N
     assert finding.reason == "no_rule_tested", finding
 
 
+async def test_a_program_may_call_a_thing_unknown_as_the_interface_does(sandbox: Sandbox) -> None:
+    """A real author's tool that unlocks other tools says `unknown_tool` of a tool with no lock."""
+    worded = PROGRAM.replace('Rejection("unknown"', 'Rejection("unknown_tool"')
+    assert worded != PROGRAM
+    environment = make_environment(
+        worded.replace('if not self.tools[tool_id]["free"]:', "if False:")
+    )
+    tests = [test for test in make_tests(environment) if "free" not in test.name]
+    played = await play_tests(environment, tests, sandbox)
+    refused = [seen[-1].code for _, seen in played if seen[-1].outcome == "rejection"]
+    assert "unknown_tool" in refused
+    assert w3.find_unruled(environment, played) == []
+
+
 async def test_without_tests_it_is_not_measured(sandbox: Sandbox) -> None:
     finding = await run_tests(make_environment(), [], sandbox)
     assert (finding.outcome, finding.reason) == ("not_measured", "no_tests")

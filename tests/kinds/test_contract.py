@@ -230,6 +230,9 @@ async def check_scenarios(
             Ending(draft.initial_state, draft.initial_state),
             Ending(draft.initial_state, draft.initial_state),
         )
+    for breach in kind.list_breaches(environment, scenario, ends[0]):
+        assert breach.rule
+        assert breach.ending != ends[0]
     composed_verifier = await kind.derive_verifier(draft, environment, ends, sandbox)
     assert asks_for_something(composed_verifier.verifier)
 

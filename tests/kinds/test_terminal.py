@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from envmill.agents.reference import ReferencePolicy
+from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
+from envmill.agents.turn_log import log_machine_turns
 from envmill.errors import BuildError, SandboxError
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
@@ -29,6 +31,7 @@ from envmill.sandbox import (
 )
 from envmill.sandbox.machines.files import MACHINE, read_machine
 from envmill.sandbox.machines.machine import check_health
+from schemas.rollout import Rollout
 from tests.kinds.terminals import break_system, call, make_environment, make_scenario
 from tests.soak import count
 
@@ -131,6 +134,15 @@ async def test_whoever_mends_is_paid_and_what_else_was_touched_is_seen(terminals
     assert restored[-1].state == BROKEN.initial_state
     rollout = await play_scenario(ReferencePolicy(), BROKEN, SHARE, terminals, "probe", 0)
     assert (rollout.outcome, rollout.reward, rollout.reason) == ("pass", 1.0, "")
+    stored = Rollout.model_validate_json(rollout.model_dump_json())
+    judged = await rescore(stored, BROKEN, SHARE, terminals)
+    assert (judged.basis, judged.verdict.outcome, judged.changed) == ("changes", "pass", False)
+    *_, last = await log_machine_turns(stored, BROKEN, SHARE, terminals)
+    assert last.state_hash == rollout.final_state_hash
+    assert (last.goals_met, last.guards_broken) == (
+        [number for number, _ in enumerate(BROKEN.verifier.goals)],
+        [],
+    )
 
 
 @pytest.mark.soak(area="terminal")

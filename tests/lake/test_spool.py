@@ -2,19 +2,22 @@
 
 import random
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from envmill.errors import LakeError
-from envmill.lake.arrow import Stamp
+from envmill.lake.arrow import Stamp, to_arrow
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.spool import RowSpool, StoredRecords, pack
 from schemas.environment import Test
 from tests.specimens import make_environment, make_tests
 
 MARK = Fingerprint("environments-build", "f" * 20)
+STAMP = Stamp("r1", MARK.step, MARK.fingerprint, 0, 1, "0", "2026-01-01T00:00:00+00:00")
 
 
 def make_test(number: int, owner: int, text: str) -> Test:
@@ -37,9 +40,7 @@ def fill(lake: Lake, dice: random.Random) -> None:
                 make_test(number, number % 5, f"{step} {attempt}")
                 for number in dice.sample(range(60), 20)
             ]
-            stamp = Stamp(
-                "r1", step, "f" * 20, dice.randrange(3), attempt, "0", "2026-01-01T00:00:00+00:00"
-            )
+            stamp = replace(STAMP, step=step, bucket=dice.randrange(3), try_number=attempt)
             assert lake.publish(rows, [], stamp)
 
 
@@ -106,3 +107,16 @@ def test_a_full_disk_is_told_with_its_mend(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(spool, "_base", Full())
     with pytest.raises(LakeError, match=r"disk is full.*TMPDIR"):
         spool.write("insert into t1 values (?)", [(pack(1),)])
+
+
+def test_a_row_whose_id_does_not_match_is_refused_at_its_first_reading() -> None:
+    """Later readings of a row do not hash its content again."""
+    spool, good = RowSpool(), make_test(1, 1, "a")
+    (row,) = to_arrow(Test, [good], STAMP).to_pylist()
+    bad = row | {"id": make_test(1, 2, "b").id}
+    rows = spool.hold(Test, [[row, bad]], "environment")
+    for _ in range(2):
+        assert rows.get(good.id) == good
+        assert [*rows.keep({good.id})] == [good]
+        with pytest.raises(ValidationError, match="does not match its content"):
+            rows.get(bad["id"])

@@ -1,17 +1,20 @@
 """Recipe `tau2`: atoms are proved by execution, scenarios are composed by seed, and words hold what is composed."""
 
 from collections.abc import AsyncGenerator, Callable
+from itertools import combinations
 from typing import Any, cast
 
 import pytest
 import pytest_asyncio
 from pydantic import ValidationError
 
+from envmill.gates.codes import STAGES
 from envmill.gates.w3 import find_idle, play_tests
 from envmill.kinds import KINDS
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.base import Composition
 from envmill.kinds.dialogue.atoms import ATOMS, find_atom_faults, read_repertoire
+from envmill.kinds.dialogue.composing import list_able, select
 from envmill.kinds.dialogue.equipping import judge_repertoire
 from envmill.kinds.dialogue.kind import DialogueKind
 from envmill.kinds.dialogue.plan import read_dialogue
@@ -20,17 +23,18 @@ from envmill.kinds.dialogue.sides import widen_touches
 from envmill.models.gateway import ModelSession
 from envmill.recipes import tau2
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
+from envmill.settings import ROOT, Settings
 from envmill.stages.build import assemble_environment, store_tests
 from envmill.stages.context import RunContext, Subject
 from envmill.stages.generate import generate_draft
 from envmill.stages.places import ScenarioSlot
 from schemas.database import Touch
-from schemas.dialogue import Atom, Repertoire
+from schemas.dialogue import Atom, Persona, Repertoire
 from schemas.dialogue_prompts import ComposedReply, DeskTestsReply, WordsReply
 from schemas.environment import Environment
 from schemas.run import RunConfig
 from schemas.scenario import Draft
+from tests.kinds.dialogue.test_recorded import read_recorded
 from tests.recipes.test_hooks import Noting
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -119,6 +123,12 @@ SPOILT = {
 }
 
 
+async def test_the_page_of_atoms_has_each_code() -> None:
+    page = (ROOT / "docs/gates/atoms.md").read_text()
+    told = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert told == [*STAGES["atoms"]]
+
+
 async def judge(repertoire: Repertoire, desk: Environment, jail: Sandbox) -> set[str]:
     found = await judge_repertoire(repertoire, desk, KIND.derive_verifier, jail)
     return {one.code for one in found}
@@ -141,6 +151,30 @@ async def test_a_fault_of_both_sides_that_one_mends_is_told(
     """The profile waits from the start: what the desk does is idle, or the user does without it."""
     spoil = write("profile_lost", breaks=[at("profile", "waiting")])
     assert await judge(change(desk, spoil), desk, jail) & {"one_sided", "idle_step"}
+
+
+async def test_what_the_policy_asks_for_first_makes_no_fault_of_both_sides(
+    desk: Environment, jail: Sandbox
+) -> None:
+    """The user mends it; who calls is verified before the agent looks at the records."""
+    honest = change(desk, lambda _: None)
+    verify = next(
+        step.model_dump()
+        for step in find_atom(honest, "profile_lost").fix
+        if step.tool == "verify_customer"
+    )
+    changes = {tool.name for tool in desk.tools if tool.effect == "change"}
+    users = set(read_dialogue(desk.files).user_tools)
+    alone = next(
+        atom.id
+        for atom in honest.atoms
+        if not atom.unfixable and {step.tool for step in atom.fix} & changes <= users
+    )
+
+    def spoil(told: dict[str, Any]) -> None:
+        pick(told, alone)["fix"].insert(0, verify)
+
+    assert await judge(change(desk, spoil), desk, jail) == set()
 
 
 @pytest.mark.parametrize(
@@ -224,6 +258,86 @@ async def test_words_are_held_to_what_was_composed(desk: Environment, jail: Sand
         assert f"`{field}` tells" in find(f"{plain} {symptoms}", **{field: told})
     honest = {"fallbacks": {"code": "Which code do you mean?"}, "stop": "my code is accepted"}
     assert find(f"{plain} {symptoms}", **honest) == ""
+
+
+async def test_a_wish_promises_no_more_than_the_symptoms_tell(
+    desk: Environment, jail: Sandbox
+) -> None:
+    """Nobody can tell the agent of what no symptom speaks of."""
+    found = await compose(desk, jail, 0)
+    hidden = {"hidden": [], "facts": {}}
+    symptoms = ["The rooms are a bit cold.", "Nobody has told me when the yearly visit will be."]
+    composed = found.model_copy(
+        update=hidden | {"symptoms": symptoms, "handed": ["A lamp glows red."]}
+    )
+
+    def find(*goals: str) -> str:
+        told = {"opening": " ".join([*symptoms, "A red lamp."]), "stop": "it is warm"}
+        words = WordsReply.model_validate(told | {"goals": goals, "persona": "Any."})
+        return tau2.find_word_fault(words, composed)
+
+    for wish in (
+        "I want the rooms warm again, please.",
+        "I want the rooms to be warm and to know when the visit is.",
+        "I want to know who takes the red lamp over.",
+        "It should all work again, and soon.",
+    ):
+        assert find(wish) == "", wish
+    for wish in (
+        "I want the software updated.",
+        "I want the yearly visit booked and the controller back in the network.",
+        "I want the rooms to get warmer, with enough water in the pump.",
+    ):
+        assert "no symptom speaks of" in find(wish), wish
+
+
+async def test_wishes_of_real_authors_are_read() -> None:
+    """They were shown goals that said more than was broken: what eight of eleven users then wished
+    stood in no symptom. The others are kept."""
+    refused = list[int]()
+    for place, told in enumerate(read_recorded()["scenarios"]):
+        user = told["user"]
+        words = WordsReply.model_validate(
+            {name: user[name] for name in ("opening", "goals", "persona", "stop")}
+        )
+        composed = ComposedReply(initial_state={}, request="", oracle=[])
+        if tau2.find_word_fault(words, composed):
+            refused.append(place)
+    assert refused == [0, 1, 3, 4, 5, 6, 7, 8]
+
+
+async def test_atoms_that_make_no_sense_together_do_not_meet(desk: Environment) -> None:
+    """A car that may not be driven needs no new key."""
+    dialogue = read_dialogue(desk.files)
+
+    def list_pairs(repertoire: Repertoire) -> set[frozenset[str]]:
+        drawn = (select(repertoire, dialogue, desk.tools, number, 7, 0) for number in range(120))
+        ids = [[atom.id for atom in one.atoms] for one in drawn if one is not None]
+        return {frozenset(pair) for one in ids for pair in combinations(one, 2)}
+
+    pair = frozenset(("profile_lost", "seal_broken"))
+    assert pair in list_pairs(change(desk, lambda _: None))
+    apart = list_pairs(change(desk, write("seal_broken", apart=["profile_lost"])))
+    assert pair not in apart
+    assert any("seal_broken" in one for one in apart)
+    faults = find_atom_faults(
+        change(desk, write("seal_broken", apart=["nothing"])), dialogue, desk.tools
+    )
+    assert faults == ["The atom seal_broken is apart from 'nothing', which is no atom."]
+
+
+async def test_a_user_is_not_able_to_do_what_their_persona_does_not(
+    desk: Environment, jail: Sandbox
+) -> None:
+    """Who cannot pull a heavy cable does not pull it when they are told to."""
+    dialogue = read_dialogue(desk.files)
+    free = await compose(desk, jail, 0)
+    able = {call.name for call in free.able}
+    assert able
+    name = sorted(able)[0]
+    personas = [Persona(name="Any.", cannot=[name])]
+    bound = list_able(free.oracle, dialogue, desk.tools, personas[0])
+    assert {call.name for call in bound} == able - {name}
 
 
 async def test_what_a_tool_writes_of_its_own_side_is_added_and_nothing_else(

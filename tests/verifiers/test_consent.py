@@ -64,6 +64,16 @@ def end(said: list[str], answers: list[str] | None, *deeds: CompletedCall) -> En
         ),
         pytest.param(end([], [], close(0, "rejection")), True, id="refused by the program"),
         pytest.param(end([], []), False, id="nothing was said"),
+        pytest.param(
+            end(["Hello, how can I help?"], ["Close line L1, I agree to it."]),
+            False,
+            id="volunteered before it was asked",
+        ),
+        pytest.param(
+            end(["Hello, how can I help?", QUESTION], ["Close line L1, I agree to it.", "Yes."]),
+            True,
+            id="volunteered, and asked all the same",
+        ),
     ],
 )
 def test_a_call_needs_a_yes(ending: Ending, agreed: bool) -> None:

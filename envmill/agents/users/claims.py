@@ -3,7 +3,8 @@ once, a deed that was never made.
 
 answer ─┬─ marks of a protocol, a call written out ─► impersonates
         ├─ all that is hidden, to a message that asks nothing ─► reveals
-        └─ "it is done", and the deed was not made ─► a claim, which the end of the conversation settles
+        ├─ "it is done", and the deed was not made ─► a claim, which the end of the conversation settles
+        └─ "it is done", and the deed was refused ─► a sentence that is left out, since what came of it is told
 """
 
 import re
@@ -13,6 +14,7 @@ from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.doing import find_deeds
 from envmill.agents.users.hearing import understand
 from envmill.agents.users.missteps import states_value
+from envmill.agents.users.naming import split_stems
 from envmill.agents.users.scripted import TALKATIVE
 from envmill.language.told import list_leaves, render_leaf
 from envmill.language.words import normalise
@@ -34,6 +36,13 @@ _DENIES = re.compile(
     r"\b(?:not|cannot|never|unable|before i|once i|if i|when i|after i|should i|shall i|until i|"
     r"will|going to|about to)\b|n't\b|\?|'ll\b"
 )
+_DID = re.compile(
+    r"^(?:(?:ok|okay|all right|right|there|well|so|and|now|just|i|we|have)\b,? ?)*(?:\w{3,}ed|did)\b"
+)
+"""A report that names nobody: "Pressed the button"."""
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+_BARE = 2
+"""Words of a sentence that calls everything done: "All done"."""
 _LEAST = 2
 """Hidden facts that are given away at once. One alone may answer a question that the word checks do
 not know."""
@@ -93,3 +102,29 @@ def find_claimed(
     ]
     plain = normalise(answer.text)
     return bidden if _CLAIMS.search(plain) and not _DENIES.search(plain) else []
+
+
+def drop_claims(
+    knowledge: UserKnowledge, text: str, refused: Collection[str], made: Collection[str]
+) -> str:
+    """The words without each sentence that calls a deed done that was refused. A sentence that
+    tells a value stays, and so does one that is about a deed that was made."""
+    if not refused:
+        return text
+    facts = knowledge.contract.facts.values()
+
+    def is_false(sentence: str) -> bool:
+        plain = normalise(sentence)
+        claims = (_CLAIMS.search(plain) or _DID.search(plain)) and not _DENIES.search(plain)
+        if not claims or any(states_value(value, sentence) for value in facts):
+            return False
+        words = _list_long(sentence)
+        about = any(words & _list_long(name) for name in refused)
+        others = any(words & _list_long(name) for name in made)
+        return (about and not others) or (not made and len(words) <= _BARE)
+
+    return " ".join(one for one in _SENTENCES.split(text) if not is_false(one))
+
+
+def _list_long(text: str) -> set[str]:
+    return {word for word in split_stems(text) if len(word) > 2}

@@ -105,7 +105,8 @@ COLUMNS: tuple[ExportColumn[AttemptRow], ...] = (
         "json",
         "Per turn of the policy: `calls` (`ok` or the code of the refusal), `state_hash`, and by "
         "number `goals_met`, `goals_lost`, "
-        "`guards_broken`, `guards_mended`; null where it is not known.",
+        "`guards_broken`, `guards_mended`; null where it is not known. Of a machine goals and "
+        "guards are told at the last turn alone.",
         lambda one: (
             None
             if one.transcript.turns is None

@@ -68,28 +68,43 @@ TOKEN_COLUMNS: tuple[ExportColumn[TokenPair], ...] = (
         "prompt_ids",
         "list<int32>",
         "The prompt in the tokenizer's template, up to where the policy speaks.",
-        lambda one: one.prompt,
+        lambda pair: pair.chosen.prompt,
     ),
     ExportColumn(
-        "chosen_ids", "list<int32>", "How the attempt that passed goes on.", lambda one: one.chosen
+        "chosen_ids",
+        "list<int32>",
+        "How the attempt that passed goes on.",
+        lambda pair: pair.chosen.ids,
     ),
     ExportColumn(
         "chosen_mask",
         "list<bool>",
         "Per token of it: whether the policy said it.",
-        lambda one: one.chosen_mask,
+        lambda pair: pair.chosen.mask,
+    ),
+    ExportColumn(
+        "chosen_logprobs",
+        "list<double>",
+        "Per token of it: its log probability as sampled, null where it was not; null without any.",
+        lambda pair: pair.chosen.logprobs,
     ),
     ExportColumn(
         "rejected_ids",
         "list<int32>",
         "How the attempt that failed goes on.",
-        lambda one: one.rejected,
+        lambda pair: pair.rejected.ids,
     ),
     ExportColumn(
         "rejected_mask",
         "list<bool>",
         "Per token of it: whether the policy said it.",
-        lambda one: one.rejected_mask,
+        lambda pair: pair.rejected.mask,
+    ),
+    ExportColumn(
+        "rejected_logprobs",
+        "list<double>",
+        "Per token of it: its log probability as sampled, null where it was not; null without any.",
+        lambda pair: pair.rejected.logprobs,
     ),
 )
 """With a tokenizer."""

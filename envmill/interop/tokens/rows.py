@@ -31,14 +31,27 @@ class TokenRow:
 
 
 @dataclass(frozen=True)
+class TokenEnd:
+    """One attempt of a pair as a model reads it."""
+
+    prompt: list[int]
+    """Ids that both attempts begin with."""
+    ids: list[int]
+    """How it goes on."""
+    mask: list[bool]
+    """Per token of it: whether the policy said it and is compared by it."""
+    logprobs: list[float | None] | None = None
+    """Per token of it, as in `TokenRow`."""
+    sampled: int = 0
+    """Turns of it whose ids are those that the server sampled."""
+
+
+@dataclass(frozen=True)
 class TokenPair:
     """A pair as a model reads it."""
 
-    prompt: list[int]
-    chosen: list[int]
-    chosen_mask: list[bool]
-    rejected: list[int]
-    rejected_mask: list[bool]
+    chosen: TokenEnd
+    rejected: TokenEnd
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,8 @@ class TokenSheet:
         talks = [*self.trajectories.values(), *self.attempts.values()]
         rows = [row for parts in talks for row in parts]
         pairs = list(self.pairs.values())
-        lengths = [len(one.prompt) + len(one.chosen) + len(one.rejected) for one in pairs]
+        ends = [end for pair in pairs for end in (pair.chosen, pair.rejected)]
+        lengths = [len(pair.chosen.prompt) for pair in pairs] + [len(end.ids) for end in ends]
         told: dict[str, Json] = {
             "tokenizer": self.tokenizer,
             "rows": len(rows) + len(pairs) + len(self.prompts),
@@ -76,6 +90,8 @@ class TokenSheet:
             + sum(map(len, self.prompts.values())),
             "left_out": {reason: list(ids) for reason, ids in sorted(self.left_out.items())},
         }
+        if pairs:
+            told["turns_as_sampled"] = sum(end.sampled for end in ends)
         if rows:
             told |= {
                 "said": sum(sum(row.said) for row in rows),

@@ -11,7 +11,7 @@ from envmill.interop.exporters import preferences, rl, sft
 from envmill.interop.exporters.base import ExportSet
 from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.tokens.refusal import TokenRefusal
-from envmill.interop.tokens.rows import TokenPair, TokenRow, TokenSheet
+from envmill.interop.tokens.rows import TokenEnd, TokenPair, TokenRow, TokenSheet
 from envmill.interop.tokens.tokenizer import ChatTokenizer
 from envmill.interop.tokens.turns import ChatEncoder, EncodedChat, SaidTurn
 from schemas.base import Json
@@ -99,11 +99,7 @@ def _encode_talk(
 def _make_row(
     number: int, part: EncodedChat, learnt: set[int], sampled: Mapping[int, Json]
 ) -> TokenRow:
-    logprobs: list[float | None] = [None] * len(part.ids)
     known = [one for one in part.turns if one.place in sampled]
-    for turn in known:
-        told = _align(part, turn, sampled[turn.place])
-        logprobs[turn.first : turn.first + len(told)] = told
     return TokenRow(
         number,
         part.ids,
@@ -112,9 +108,20 @@ def _make_row(
         [one.place for one in part.turns],
         part.quoted,
         part.thinking_left_out,
-        logprobs if sampled else None,
+        _list_logprobs(part, known, sampled) if sampled else None,
         len(known),
     )
+
+
+def _list_logprobs(
+    part: EncodedChat, turns: Sequence[SaidTurn], sampled: Mapping[int, Json]
+) -> list[float | None]:
+    """Per token, from turns whose ids are those that were sampled."""
+    logprobs: list[float | None] = [None] * len(part.ids)
+    for turn in turns:
+        told = _align(part, turn, sampled[turn.place])
+        logprobs[turn.first : turn.first + len(told)] = told
+    return logprobs
 
 
 def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float | None]:
@@ -142,15 +149,11 @@ def encode_pair(
 ) -> TokenPair:
     """Prompt, and how both attempts go on. Both have to begin with the ids of the prompt, and go on
     with those that were sampled."""
-    chosen, chosen_ids, chosen_mask = _encode_end(
-        chat, pair, pair.better, pair.better_loss, sampled.get(pair.chosen, ())
-    )
-    rejected, rejected_ids, rejected_mask = _encode_end(
-        chat, pair, pair.worse, pair.worse_loss, sampled.get(pair.rejected, ())
-    )
-    if chosen != rejected:
+    chosen = _encode_end(chat, pair, pair.better, pair.better_loss, sampled.get(pair.chosen, ()))
+    rejected = _encode_end(chat, pair, pair.worse, pair.worse_loss, sampled.get(pair.rejected, ()))
+    if chosen.prompt != rejected.prompt:
         raise TokenRefusal("prefix_broken", "the prompt has other ids in the other attempt")
-    return TokenPair(chosen, chosen_ids, chosen_mask, rejected_ids, rejected_mask)
+    return TokenPair(chosen, rejected)
 
 
 def _encode_end(
@@ -158,9 +161,9 @@ def _encode_end(
     pair: Pair,
     end: Sequence[Json],
     loss: Sequence[bool],
-    sampled: Sequence[Json],
-) -> tuple[list[int], list[int], list[bool]]:
-    """Ids of the prompt, ids that follow, and which of these the policy is compared by."""
+    given: Sequence[Json],
+) -> TokenEnd:
+    """How one attempt goes on after the ids of the prompt."""
     size = len(pair.shared)
     encoder = ChatEncoder.of(chat, [*pair.shared, *end], describe_tools(pair.tools))
     prompt, whole = encoder.encode_prompt(size), next(encoder.encode_parts(), None)
@@ -173,7 +176,14 @@ def _encode_end(
         raise TokenRefusal(
             "prefix_broken", f"message {min(missing)} is spelled otherwise once more has been said"
         )
-    for turn in whole.turns:
-        if turn.place < len(sampled) and sampled[turn.place]:
-            _align(whole, turn, sampled[turn.place])
-    return prompt, whole.ids[len(prompt) :], whole.mask_turns(learnt)[len(prompt) :]
+    sampled = {place: tokens for place, tokens in enumerate(given) if tokens}
+    known = [one for one in whole.turns if one.place in sampled]
+    logprobs = _list_logprobs(whole, known, sampled)[len(prompt) :]
+    after = sum(one.place >= size for one in known)
+    return TokenEnd(
+        prompt,
+        whole.ids[len(prompt) :],
+        whole.mask_turns(learnt)[len(prompt) :],
+        logprobs if after else None,
+        after,
+    )

@@ -118,6 +118,9 @@ def _find_faults_of(
             yield f"breaks nothing: {one.row} has {one.field} {one.value!r} in the healthy state"
     for step in atom.fix:
         yield from _find_step_faults(step, known)
+    for name in atom.apart:
+        if not any(one.id == name for one in repertoire.atoms):
+            yield f"is apart from {name!r}, which is no atom"
     changing = [
         step.tool for step in atom.fix if step.tool in known and known[step.tool].effect == "change"
     ]

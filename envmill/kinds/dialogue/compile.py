@@ -3,6 +3,7 @@
 clause, rows of the initial state ─► patterns of calls ─► procedure · harm · facts
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,11 +16,13 @@ from envmill.verifiers.procedure import is_meant
 from schemas.base import Json, is_object
 from schemas.dialogue import CallCondition, Dialogue, PolicyClause, StateCondition, WordsCondition
 from schemas.environment import Call
-from schemas.scenario import CallPattern, Draft, Fact, Predicate, UserContract
+from schemas.scenario import CallPattern, Draft, Fact, Predicate, Scenario, UserContract
 
 MOST = 400
 """Predicates of one clause: more rows than a judge should walk through for one rule."""
-_Binding = Mapping[str, str]
+_NAMED = "clause "
+Binding = Mapping[str, str]
+"""`$name` of a row → its key."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,9 @@ class ClauseDemands:
 def compile_clauses(dialogue: Dialogue, draft: Draft) -> ClauseDemands:
     """BuildError where a clause has more rows than can be judged, or the reference path leaves a
     hand-over out that a clause asks for."""
-    words = _list_words(draft)
+    words = list_words(draft)
     procedure, facts, harm = list[Predicate](), list[Fact](), list[Predicate]()
-    bound = [
-        (clause, _bind_rows(clause, draft.initial_state, words)) for clause in dialogue.clauses
-    ]
+    bound = [(clause, bind_rows(clause, draft.initial_state, words)) for clause in dialogue.clauses]
     for clause, bindings in bound:
         made = _compile(clause, bindings)
         if len(made) > MOST:
@@ -47,13 +48,13 @@ def compile_clauses(dialogue: Dialogue, draft: Draft) -> ClauseDemands:
                 "condition narrow them."
             )
         (harm if clause.effect == "forbid" else procedure).extend(made)
-        facts += _list_facts(clause, bindings, draft)
+        facts += list_facts(clause, bindings, draft)
     harm += _list_only(bound)
     procedure += _list_required(bound, draft)
     return ClauseDemands(tuple(procedure), tuple(facts), tuple(harm))
 
 
-def _list_words(draft: Draft) -> str:
+def list_words(draft: Draft | Scenario) -> str:
     """All that the user may say."""
     user: UserContract = draft.user
     facts = [
@@ -64,7 +65,7 @@ def _list_words(draft: Draft) -> str:
     return normalise("\n".join([draft.request, user.opening, *user.goals, *user.later, *facts]))
 
 
-def _bind_rows(clause: PolicyClause, state: Mapping[str, Json], words: str) -> list[_Binding]:
+def bind_rows(clause: PolicyClause, state: Mapping[str, Json], words: str) -> list[Binding]:
     """Rows for which it applies; one empty binding where it declares none and applies."""
     said = all(
         any(find_words(words, one) for one in each.words) is each.said
@@ -73,7 +74,7 @@ def _bind_rows(clause: PolicyClause, state: Mapping[str, Json], words: str) -> l
     )
     if not said:
         return []
-    bindings: list[_Binding] = [{}]
+    bindings: list[Binding] = [{}]
     for name, collection in clause.rows.items():
         rows = state.get(collection)
         bindings = [
@@ -90,7 +91,7 @@ def _bind_rows(clause: PolicyClause, state: Mapping[str, Json], words: str) -> l
 
 
 def _holds(
-    condition: StateCondition, clause: PolicyClause, binding: _Binding, state: Mapping[str, Json]
+    condition: StateCondition, clause: PolicyClause, binding: Binding, state: Mapping[str, Json]
 ) -> bool:
     value = _read(condition.row, condition.field, clause, binding, state)
     match condition.op:
@@ -105,14 +106,14 @@ def _holds(
 
 
 def _read(
-    row: str, field: str, clause: PolicyClause, binding: _Binding, state: Mapping[str, Json]
+    row: str, field: str, clause: PolicyClause, binding: Binding, state: Mapping[str, Json]
 ) -> Json:
     collection, key = (clause.rows[row], binding[row]) if row.startswith("$") else row.split("/", 1)
     found = state.get(collection, {}).get(key)
     return found.get(field) if is_object(found) else None
 
 
-def _compile(clause: PolicyClause, bindings: Sequence[_Binding]) -> list[Predicate]:
+def _compile(clause: PolicyClause, bindings: Sequence[Binding]) -> list[Predicate]:
     """Predicates of one clause that stands for itself; those that allow and hand over are told
     together."""
     if clause.effect not in ("forbid", "first", "confirm"):
@@ -134,24 +135,24 @@ def _compile(clause: PolicyClause, bindings: Sequence[_Binding]) -> list[Predica
     return [_make(clause, binding) for binding in bindings]
 
 
-def _make(clause: PolicyClause, binding: _Binding) -> Predicate:
-    call, name = _bind(clause.call, binding), _name(clause, binding)
+def _make(clause: PolicyClause, binding: Binding) -> Predicate:
+    call, name = bind(clause.call, binding), _name(clause, binding)
     earlier = next((one.call for one in clause.when if isinstance(one, CallCondition)), None)
     if clause.effect == "first":
         return Predicate(
             name=name,
             op="before",
             call=call,
-            first=_bind(clause.first or CallPattern(name=""), binding),
+            first=bind(clause.first or CallPattern(name=""), binding),
         )
     if clause.effect == "confirm":
         return Predicate(name=name, op="agreed", call=call, names=clause.names)
     if earlier is not None:
-        return Predicate(name=name, op="after", call=call, first=_bind(earlier, binding))
+        return Predicate(name=name, op="after", call=call, first=bind(earlier, binding))
     return Predicate(name=name, op="forbidden", call=call)
 
 
-def _list_only(bound: Sequence[tuple[PolicyClause, list[_Binding]]]) -> Iterator[Predicate]:
+def _list_only(bound: Sequence[tuple[PolicyClause, list[Binding]]]) -> Iterator[Predicate]:
     """Per tool: the calls that its clauses name, and no other. Those that allow and those that hand
     over are judged apart."""
     for effect in ("allow", "hand_over"):
@@ -163,11 +164,11 @@ def _list_only(bound: Sequence[tuple[PolicyClause, list[_Binding]]]) -> Iterator
                 if clause.effect == effect and clause.call.name == tool
             ]
             among = [
-                _bind(clause.call, binding) for clause, bindings in named for binding in bindings
+                bind(clause.call, binding) for clause, bindings in named for binding in bindings
             ]
             ids = ", ".join(clause.id for clause, _ in named)
             yield Predicate(
-                name=f"clause {ids}: `{tool}` only where it is named",
+                name=f"{_NAMED}{ids}: `{tool}` only where it is named",
                 op="only",
                 call=CallPattern(name=tool),
                 among=among,
@@ -175,7 +176,7 @@ def _list_only(bound: Sequence[tuple[PolicyClause, list[_Binding]]]) -> Iterator
 
 
 def _list_required(
-    bound: Sequence[tuple[PolicyClause, list[_Binding]]], draft: Draft
+    bound: Sequence[tuple[PolicyClause, list[Binding]]], draft: Draft
 ) -> Iterator[Predicate]:
     """Hand-overs of the reference path must be made. A clause that applies to a row that the path
     touches must be followed by it."""
@@ -184,8 +185,8 @@ def _list_required(
     }
     for clause, bindings in (each for each in bound if each[0].effect == "hand_over"):
         for binding in bindings:
-            pattern = _bind(clause.call, binding)
-            if any(_fits(pattern, call) for call in draft.oracle):
+            pattern = bind(clause.call, binding)
+            if any(is_about(pattern, call) for call in draft.oracle):
                 yield Predicate(name=_name(clause, binding), op="required", call=pattern)
             elif set(binding.values()) & touched or not binding:
                 raise BuildError(
@@ -194,12 +195,14 @@ def _list_required(
                 )
 
 
-def _list_facts(clause: PolicyClause, bindings: Sequence[_Binding], draft: Draft) -> Iterator[Fact]:
+def list_facts(
+    clause: PolicyClause, bindings: Sequence[Binding], draft: Draft | Scenario
+) -> Iterator[Fact]:
     """What has to be told along the reference path."""
     if clause.effect != "say":
         return
     for binding in bindings:
-        if not any(_fits(_bind(clause.call, binding), call) for call in draft.oracle):
+        if not any(is_about(bind(clause.call, binding), call) for call in draft.oracle):
             continue
         if clause.words:
             yield Fact(
@@ -226,7 +229,7 @@ def _list_facts(clause: PolicyClause, bindings: Sequence[_Binding], draft: Draft
             )
 
 
-def _bind(pattern: CallPattern, binding: _Binding) -> CallPattern:
+def bind(pattern: CallPattern, binding: Binding) -> CallPattern:
     """With keys in the place of names; a name that is not bound stands for anything."""
     arguments = {
         name: binding.get(value, value) if isinstance(value, str) else value
@@ -236,13 +239,21 @@ def _bind(pattern: CallPattern, binding: _Binding) -> CallPattern:
     return pattern.model_copy(update={"arguments": arguments})
 
 
-def _fits(pattern: CallPattern, call: Call) -> bool:
+def is_about(pattern: CallPattern, call: Call) -> bool:
+    """Whether a pattern with keys in the place of names is about a call."""
     return is_meant(pattern, CompletedCall(call, "ok"), {})
 
 
-def _name(clause: PolicyClause, binding: _Binding) -> str:
+def read_clauses(name: str) -> frozenset[str]:
+    """Ids of the clauses whose name a part of a verifier bears; empty for a part of no clause."""
+    if not name.startswith(_NAMED):
+        return frozenset()
+    return frozenset(re.split(r" \(|:", name.removeprefix(_NAMED), maxsplit=1)[0].split(", "))
+
+
+def _name(clause: PolicyClause, binding: Binding) -> str:
     told = f" ({', '.join(binding.values())})" if binding else ""
-    return f"clause {clause.id}{told}"
+    return f"{_NAMED}{clause.id}{told}"
 
 
 def _is_number(value: Json) -> bool:

@@ -85,14 +85,17 @@ def list_path(repertoire: Repertoire, atoms: Sequence[Atom], dialogue: Dialogue)
     return make_calls([*steps, *(() if handed else repertoire.ends)], dialogue)
 
 
-def list_able(path: Sequence[Call], dialogue: Dialogue, tools: Sequence[Tool]) -> list[Call]:
-    """What the user can do besides: their tools that take nothing."""
+def list_able(
+    path: Sequence[Call], dialogue: Dialogue, tools: Sequence[Tool], persona: Persona
+) -> list[Call]:
+    """What the user can do besides: their tools that take nothing, without those that this persona
+    does not use."""
     made = {call.name for call in path}
     return [
         Call(name=tool.name, actor="user")
         for tool in tools
         if tool.name in dialogue.user_tools
-        and tool.name not in made
+        and tool.name not in (*made, *persona.cannot)
         and not tool.parameters.get("properties")
     ]
 
@@ -124,10 +127,11 @@ def write_reply(
         stop="the agent says that it works again, or who takes the case over",
         wordings={name: [question.format(name) for question in _QUESTIONS] for name in hidden},
         say=_list_last_words(selection, repertoire),
-        able=list_able(path, dialogue, tools),
+        able=list_able(path, dialogue, tools, selection.persona),
         needs=name_needs(repertoire, path),
         reports=[name for name in looks if name in dialogue.user_tools],
-        symptoms=[atom.symptom for atom in selection.atoms],
+        symptoms=[atom.symptom for atom in selection.mendable],
+        handed=[atom.symptom for atom in selection.handed],
         atoms=[atom.id for atom in selection.atoms],
     )
 
@@ -210,9 +214,15 @@ def _list_selections(
 
 
 def _fits(atoms: Sequence[Atom], changes: frozenset[str], user_tools: frozenset[str]) -> bool:
-    """Something is mended, both sides change something, and one case at most is handed over."""
+    """Something is mended, both sides change something, one case at most is handed over, and no
+    atom makes another one pointless."""
     made = {step.tool for atom in atoms for step in atom.fix} & changes
     handed = sum(atom.unfixable for atom in atoms)
+    apart = {name for atom in atoms for name in atom.apart}
     return (
-        handed <= 1 and handed < len(atoms) and bool(made & user_tools) and bool(made - user_tools)
+        not apart & {atom.id for atom in atoms}
+        and handed <= 1
+        and handed < len(atoms)
+        and bool(made & user_tools)
+        and bool(made - user_tools)
     )

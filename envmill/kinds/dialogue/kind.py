@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from envmill.errors import BuildError
 from envmill.kinds import stateful
-from envmill.kinds.base import BuildContext, BuildResult, Composition, Policies
+from envmill.kinds.base import Breach, BuildContext, BuildResult, Composition, Policies
 from envmill.kinds.dialogue.atoms import read_repertoire
+from envmill.kinds.dialogue.breaches import list_breaches
 from envmill.kinds.dialogue.compile import compile_clauses
+from envmill.kinds.dialogue.counters import find_counters
 from envmill.kinds.dialogue.equipping import equip
 from envmill.kinds.dialogue.marks import find_mark_faults
 from envmill.kinds.dialogue.plan import FILE, ClauseScope, find_dialogue_faults, read_dialogue
@@ -108,11 +110,17 @@ class DialogueKind(JailedKind):
         told = {fact.value for fact in base.facts}
         changes = {
             "sides": dict(dialogue.sides),
+            "frame": [*base.frame, *await find_counters(environment, sandbox)],
             "procedure": [*base.procedure, *asked.procedure],
             "facts": [*base.facts, *(fact for fact in asked.facts if fact.value not in told)],
             "harm": [*base.harm, *asked.harm],
         }
         return replace(composed, verifier=base.model_copy(update=changes))
+
+    def list_breaches(
+        self, environment: Environment, scenario: Scenario, right: Ending
+    ) -> Iterator[Breach]:
+        return list_breaches(read_dialogue(environment.files), scenario, right)
 
     def choose_reward(self, asked: Reward) -> Reward:  # noqa: ARG002  a part of a procedure is none
         return "binary"

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from envmill.errors import BuildError
 from envmill.kinds.dialogue.conflicts import find_conflicts
+from envmill.kinds.dialogue.prose import find_prose_faults
 from envmill.kinds.dialogue.wording import find_document_faults, render_clause
 from schemas.dialogue import (
     CallCondition,
@@ -17,6 +18,7 @@ from schemas.dialogue import (
     PolicyClause,
     StateCondition,
 )
+from schemas.environment import Environment
 from schemas.scenario import CallPattern
 
 FILE = "dialogue.json"
@@ -48,13 +50,24 @@ def read_dialogue(files: Mapping[str, str]) -> Dialogue:
         raise BuildError(f"{FILE}: {place}: {first['msg']}.") from None
 
 
+def list_unlocking(environment: Environment) -> Mapping[str, CallPattern]:
+    """Tool → the call that unlocks it, where the environment says so."""
+    if FILE not in environment.files:
+        return {}
+    return {name: found.by for name, found in read_dialogue(environment.files).discoverable.items()}
+
+
 def find_dialogue_faults(dialogue: Dialogue, world: ClauseScope, document: str = "") -> list[str]:
     """Everything that is wrong with it, in words for its author."""
     return [
         *_find_side_faults(dialogue, world),
         *_find_clause_faults(dialogue, world),
         *find_conflicts(dialogue.clauses),
-        *find_document_faults(document, dialogue.clauses),
+        *(
+            find_prose_faults(document, dialogue.clauses)
+            if dialogue.policy == "prose"
+            else find_document_faults(document, dialogue.clauses)
+        ),
         *_find_coupling_faults(dialogue),
         *_find_need_faults(dialogue, world),
         *_find_discovery_faults(dialogue, world),

@@ -12,6 +12,11 @@ from schemas.dialogue import CallCondition, Condition, PolicyClause, StateCondit
 from schemas.scenario import CallPattern
 
 HEADING = "# Policy"
+YES = (
+    "A yes is the user's answer to your question. What they said before you asked it is none, even "
+    "if it names what you would ask for."
+)
+"""What the verifier takes for consent; said once where a clause asks for it."""
 _NEAR = 0.3
 """Likeness from which a stray line is taken for a changed sentence of a clause."""
 
@@ -26,6 +31,7 @@ def render_policy(clauses: Sequence[PolicyClause]) -> str:
             "",
             *(f"{place}. {render_clause(clause)}" for place, clause in enumerate(clauses, 1)),
             "",
+            *([YES, ""] if any(clause.effect == "confirm" for clause in clauses) else []),
         ]
     )
 
@@ -55,8 +61,8 @@ def render_clause(clause: PolicyClause) -> str:
             )
         case "hand_over":
             return (
-                f"Hand over with the call {call} {where or 'always'}, and in no case that this "
-                "policy does not name."
+                f"Hand over with the call {call} {where or 'always'}, and only in cases that this "
+                "policy names."
             )
 
 
@@ -73,11 +79,15 @@ def render_pattern(call: CallPattern) -> str:
 
 def find_document_faults(document: str, clauses: Sequence[PolicyClause]) -> Iterator[str]:
     """Lines of a policy document that no clause says, and clauses that the document does not say.
-    An empty document is rendered later."""
+    It is for documents made of the clauses' sentences; prose is held to values (`prose.py`). An
+    empty document is rendered later."""
     if not document.strip():
         return
     told = {_settle(line): line.strip() for line in document.splitlines() if _settle(line)}
-    said = {_settle(render_clause(clause)): clause for clause in clauses} | {_settle(HEADING): None}
+    said = {_settle(render_clause(clause)): clause for clause in clauses} | {
+        _settle(HEADING): None,
+        _settle(YES): None,
+    }
     for settled in (one for one in told if one not in said):
         near = get_close_matches(settled, [one for one, clause in said.items() if clause], 1, _NEAR)
         clause = said[near[0]] if near else None

@@ -7,7 +7,15 @@ from envmill.errors import BuildError
 from envmill.findings import drop
 from envmill.kinds import terminal
 from envmill.kinds.authoring.complaint import Complaint
-from envmill.kinds.base import BuildContext, BuildResult, Composition, Look, Policies, Sources
+from envmill.kinds.base import (
+    Breach,
+    BuildContext,
+    BuildResult,
+    Composition,
+    Look,
+    Policies,
+    Sources,
+)
 from envmill.kinds.terminal.demands import render_demands
 from envmill.kinds.terminal.errands.outfitting import outfit, pose_errand
 from envmill.kinds.terminal.errands.wishes import find_errand_faults
@@ -140,6 +148,11 @@ class TerminalKind:
         self, draft: Draft, environment: Environment, ends: tuple[Ending, Ending], sandbox: Sandbox  # noqa: ARG002  its probes say it
     ) -> ComposedVerifier:  # fmt: skip
         return ComposedVerifier(balance(terminal.compose_checks(draft.initial_state)), ())
+
+    def list_breaches(
+        self, environment: Environment, scenario: Scenario, right: Ending  # noqa: ARG002  it has no policy
+    ) -> Iterator[Breach]:  # fmt: skip
+        return iter(())
 
     def choose_reward(self, asked: Reward) -> Reward:  # noqa: ARG002
         """A machine that is well by half is not mended."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from envmill.errors import BuildError, SandboxError
+from envmill.runtime.canonical import fingerprint, plain, render
 from envmill.runtime.interface import Interface, ToolEntry
 from envmill.sandbox.containers import CommandResult, Container, ContainerLayer
 from envmill.sandbox.machines.baseline import Baseline, examine
@@ -21,7 +22,7 @@ from envmill.sandbox.machines.machine import NoRoomError, restart
 from envmill.sandbox.machines.staging import StartedMachine
 from envmill.sandbox.machines.starting import list_probes, read_state, render_state
 from envmill.sandbox.plan import Invoke, Look, Observation, Outcome, Reset, Restore, Snapshot, Step
-from schemas.base import Json, digest, is_object
+from schemas.base import Json, is_object
 from schemas.environment import Call
 from schemas.system import MachineState
 
@@ -141,7 +142,7 @@ class TerminalSession:
         state = render_state(
             self._healthy, self._begun, found if self._touched else replace(found, inside=())
         )
-        return Observation("ok", [], "", "", digest(state), state)
+        return Observation("ok", [], "", "", fingerprint(render(plain(state))), state)
 
     async def _snapshot(self) -> Observation:
         assert self._reference is not None

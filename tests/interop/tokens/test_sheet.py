@@ -142,6 +142,28 @@ def test_a_pair_of_which_other_tokens_were_sampled_is_left_out(
     assert encoded.tokens.left_out == ({} if kept else {"tokens_differ": [cargo.pairs[0].id]})
 
 
+def test_a_pair_has_log_probabilities_where_tokens_were_sampled(chat: ChatTokenizer) -> None:
+    """Those of the chosen attempt only: the rejected one was played without `--token-ids`."""
+    cargo = make_cargo()
+    pair = cargo.pairs[0]
+    words = chat.encode("Done.<|im_end|>").ids
+    told = [-0.5 - place for place in range(len(words))]
+    sampled: list[Any] = [None] * (len(pair.shared) + len(pair.better))
+    sampled[-1] = {"ids": words, "logprobs": told}
+    done = encode_cargo(replace(cargo, sampled={pair.chosen: sampled}), chat, "preferences")
+    (parcel,) = export_preferences(done)
+    (row,) = read_rows(parcel.files)
+    assert row["rejected_logprobs"] is None
+    assert len(row["chosen_logprobs"]) == len(row["chosen_ids"])
+    beside = [
+        (token, logprob)
+        for token, logprob in zip(row["chosen_ids"], row["chosen_logprobs"], strict=True)
+        if logprob is not None
+    ]
+    assert beside == list(zip(words, told, strict=True))
+    assert json.loads(parcel.files["manifest.json"])["tokens"]["turns_as_sampled"] == 1
+
+
 def test_a_pair_whose_turn_is_spelled_otherwise_later_is_left_out(tmp_path: Path) -> None:
     chat = read_tokenizer(write_folder(FAMILIES["thinking"], tmp_path / "thinking"))
     cargo = make_cargo()

@@ -7,7 +7,7 @@ import pytest
 
 from envmill.errors import BuildError
 from envmill.kinds.dialogue.plan import read_dialogue
-from envmill.kinds.dialogue.wording import render_clause
+from envmill.kinds.dialogue.wording import YES, render_clause, render_policy
 from schemas.dialogue import PolicyClause
 from tests.kinds.dialogue.plans import (
     CLAUSES,
@@ -394,6 +394,15 @@ def test_a_document_is_held_to_the_clauses() -> None:
     assert "does not say clause look_at_phone" in missing
     (added,) = find_faults(render() + "Be kind.\n")
     assert "'Be kind.'" in added
+
+
+def test_a_document_says_what_counts_as_a_yes() -> None:
+    """What the user volunteers is none, for the verifier neither (tests/verifiers/test_consent.py). A
+    document from elsewhere need not say it."""
+    assert YES in render()
+    assert find_faults(render()) == find_faults(render().replace(YES, "")) == []
+    silent = [clause for clause in CLAUSES if clause.effect != "confirm"]
+    assert YES not in render_policy(silent)
 
 
 @pytest.mark.parametrize("number", range(len(CLAUSES)))
