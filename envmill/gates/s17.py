@@ -8,6 +8,7 @@ opening ──► what stands where the request has the value ──► reads as
 """
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -36,6 +37,7 @@ CODES: Mapping[str, ReasonClass] = {
 
 _ELSE = ("Which tyres does your car have?", "How can I help you today?")
 """What hardly a scenario hides."""
+_CODE = re.compile(r"(?=.*\d).{4,}")
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         return skip(GATE, "no_probe", "every question was asked in the repair loop")
     made = sum(max(0, FEWEST - len(list_written(contract, name))) for name in hidden)
     played = "model" if means.models else "scripted"
-    findings = [] if means.probes == "sealed" else list(list_suspicions(subject, hidden))
+    findings = [] if means.probes == "sealed" else list(_list_opened(contract, hidden))
+    findings += [] if means.probes == "sealed" else list(list_suspicions(subject, hidden))
     try:
         answers = await _ask(probes, knowledge, means)
     except Outage as error:
@@ -171,6 +174,16 @@ def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
         *(render_value(contract.facts[name]) for name in probe.asked),
     ]
     return any(_holds(value, text) for text in others)
+
+
+def _list_opened(contract: UserContract, hidden: list[str]) -> Iterator[Finding]:
+    """Codes, dates and large numbers that the opening gives away. A word or a small number may
+    stand there for something else."""
+    for name in hidden:
+        value = contract.facts[name]
+        if _CODE.fullmatch(str(value)) and _holds(value, contract.opening):
+            words = f"the opening tells {name!r} ({value!r}), which is told only when asked for"
+            yield drop(GATE, "told_unasked", words, {"fact": name, "opening": contract.opening})
 
 
 def list_suspicions(subject: ScenarioCase, hidden: list[str]) -> Iterator[Finding]:

@@ -304,3 +304,22 @@ async def test_the_embedded_author_s_people_tell_what_they_hide(
             pose(user=make_contract(reply), request=reply.request), GateContext(sandbox)
         )
         assert found.outcome in ("kept", "not_applicable"), found
+
+
+@pytest.mark.parametrize(
+    ("hidden", "opening", "reasons"),
+    [
+        ({"code": "kestrel-41"}, "My machine is broken.", set()),
+        ({"code": "kestrel-41"}, "My machine kestrel-41 is broken.", {"told_unasked"}),
+        ({"birth date": "1988-07-19"}, "I was born on 19 July 1988.", {"told_unasked"}),
+        ({"oven": 3}, "3 of our ovens are cold.", set()),
+        ({"tug": "Bison"}, "The bison has to be fed.", set()),
+    ],
+    ids=["withheld", "code", "date", "small number", "word"],
+)
+async def test_an_opening_that_tells_what_is_hidden(
+    hidden: dict[str, Json], opening: str, reasons: set[str], jail: Sandbox
+) -> None:
+    user = UserContract(opening=opening, facts=hidden, hidden=[*hidden])
+    found = await check(pose(user=user), GateContext(jail, seed=1))
+    assert {one.reason for one in found.spread() if one.outcome == "dropped"} == reasons
