@@ -21,10 +21,11 @@ from envmill.agents.users.scripted import ScriptedUser, render_value
 from envmill.agents.users.wordings import FEWEST, list_wordings, list_written
 from envmill.errors import Outage
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, fail, gather, pass_by, skip
+from envmill.gates.exploring.trials import Trials
 from envmill.language.delegation import list_delegations
 from envmill.language.told import list_leaves
 from envmill.language.words import split_words
-from schemas.base import Json
+from schemas.base import Json, canonical_json
 from schemas.ledger import ReasonClass
 from schemas.scenario import UserContract
 
@@ -54,6 +55,9 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     the evidence says so."""
     knowledge = UserKnowledge.of(subject.scenario)
     contract = knowledge.contract
+    if unknown := await _find_unknown(subject, means):
+        words = f"the path needs {unknown!r}, which the request says and the user does not know"
+        return drop(GATE, "withheld", words, {"value": unknown, "user": contract.model_dump()})
     hidden = [name for name in contract.hidden if name in contract.facts]
     if not hidden:
         return pass_by(GATE, "nothing_hidden", "nothing is told only when it is asked for")
@@ -174,6 +178,37 @@ def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
         *(render_value(contract.facts[name]) for name in probe.asked),
     ]
     return any(_holds(value, text) for text in others)
+
+
+async def _find_unknown(subject: ScenarioCase, means: GateContext) -> str:
+    """A code, a date or a large number of the path that stands in the request alone: not among what
+    the user says or knows, and in no reply before."""
+    scenario, contract = subject.scenario, subject.scenario.user
+    if means.probes == "sealed" or scenario.parts or contract.opening == scenario.request:
+        return ""
+    known = [
+        contract.opening,
+        *contract.later,
+        *contract.goals,
+        subject.environment.policy_document,
+    ]
+    known += [render_value(value) for value in contract.facts.values()]
+    needed = [
+        (place, leaf)
+        for place, call in enumerate(scenario.oracle)
+        if call.actor == "agent"
+        for leaf in list_leaves([*call.arguments.values()])
+        if _CODE.fullmatch(str(leaf)) and _holds(leaf, scenario.request)
+    ]
+    lacking = [one for one in needed if not any(_holds(one[1], text) for text in known)]
+    replies = (await Trials.of(subject, means).oracle())[0].replies if lacking else []
+    shown = [canonical_json([*reply.parts]) for reply in replies]
+    unknown = (
+        str(leaf)
+        for place, leaf in lacking
+        if not any(_holds(leaf, text) for text in shown[:place])
+    )
+    return next(unknown, "")
 
 
 def _list_opened(contract: UserContract, hidden: list[str]) -> Iterator[Finding]:

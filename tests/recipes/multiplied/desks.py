@@ -564,6 +564,7 @@ def _tell_hidden(told: Told, _: Dialogue) -> Places:
 
 
 def _forget_hidden(told: Told, _: Dialogue) -> Places:
+    """The user knows nothing of what only they could tell."""
     for name in told["user"]["hidden"]:
 
         def forget(name: str = name) -> None:
