@@ -77,9 +77,9 @@ def set_terms(
     coordinator: Coordinator,
     lake: Lake,
     cast: RoleModels,
-    calls: Iterable[ModelCall],
+    spent: Amount,
 ) -> CallPolicy:
-    """Open the budget of the run and our shares of the limits. Whoever sets terms closes them."""
+    """Open the budget of the run and our shares of the limits. Whoever sets terms closes them. `spent`: what the run has spent."""
     prices = Prices.load(settings.prices)
     providers: list[Provider] = [cast.author, *cast.others.values()]
     if allowance.money is not None:
@@ -92,9 +92,7 @@ def set_terms(
         ),
         retries=Retries(deadline=settings.call_seconds),
         prices=prices,
-        budget=Budget(coordinator, run, allowance, count_spent(calls))
-        if allowance.bounded
-        else None,
+        budget=Budget(coordinator, run, allowance, spent) if allowance.bounded else None,
         shares=Shares(coordinator),
         is_assured=coordinator.is_assured,
         redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
