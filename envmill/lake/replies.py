@@ -4,7 +4,7 @@ lake, journals, own calls ─► (request, sample) → call, packed in a spool �
 """
 
 import threading
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from typing import Any, cast
 
 from envmill.lake.spool import RowSpool, pack, unpack
@@ -23,6 +23,12 @@ class StoredReplies(MutableMapping[Key, ModelCall]):
             "create table replies (request text, sample int, body blob, primary key (request, sample))",
             [()],
         )
+
+    def learn(self, calls: Iterable[ModelCall]) -> None:
+        """Take those that were answered."""
+        for call in calls:
+            if call.answers:
+                self[call.request, call.sample] = call
 
     def __getitem__(self, key: Key) -> ModelCall:
         rows = self._ask("select body from replies where request = ? and sample = ?", key)

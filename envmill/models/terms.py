@@ -4,13 +4,15 @@ and what the ledger knows."""
 from collections.abc import Iterable
 
 from envmill.errors import SettingsError
+from envmill.lake.catching_up import read_new
 from envmill.lake.coordination import Coordinator
 from envmill.lake.events import note
 from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
+from envmill.lake.replies import StoredReplies
 from envmill.models.base import Provider
 from envmill.models.budget import Allowance, Amount, Budget
-from envmill.models.gateway import CallPolicy, Known
+from envmill.models.gateway import CallPolicy
 from envmill.models.limiter import ModelLimits
 from envmill.models.prices import Prices
 from envmill.models.redaction import Redactor
@@ -114,16 +116,13 @@ def hold_calls(settings: Settings) -> CallPolicy:
     )
 
 
-def read_replies(run: str, settings: Settings, lake: Lake) -> Known:
+def read_replies(run: str, settings: Settings, lake: Lake) -> StoredReplies:
     """Every reply of a run that can be given again, sealed or not."""
-    journalled = list(
-        read_calls(settings.home / "journal" / run)
-    )  # before the lake: seen twice rather than missed
-    return {
-        (call.request, call.sample): call
-        for call in (*lake.read(ModelCall, run), *journalled)
-        if call.answers
-    }
+    known = StoredReplies()
+    # Before the lake: seen twice rather than missed.
+    known.learn(read_calls(settings.home / "journal" / run))
+    known.learn(read_new(lake, ModelCall, run, set()))
+    return known
 
 
 def count_spent(calls: Iterable[ModelCall]) -> Amount:
