@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 from pydantic import ValidationError
 
+from envmill.gates.codes import STAGES
 from envmill.gates.w3 import find_idle, play_tests
 from envmill.kinds import KINDS
 from envmill.kinds.authoring.repair import FIRST
@@ -22,7 +23,7 @@ from envmill.kinds.dialogue.sides import widen_touches
 from envmill.models.gateway import ModelSession
 from envmill.recipes import tau2
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
+from envmill.settings import ROOT, Settings
 from envmill.stages.build import assemble_environment, store_tests
 from envmill.stages.context import RunContext, Subject
 from envmill.stages.generate import generate_draft
@@ -122,6 +123,12 @@ SPOILT = {
 }
 
 
+async def test_the_page_of_atoms_has_each_code() -> None:
+    page = (ROOT / "docs/gates/atoms.md").read_text()
+    told = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert told == [*STAGES["atoms"]]
+
+
 async def judge(repertoire: Repertoire, desk: Environment, jail: Sandbox) -> set[str]:
     found = await judge_repertoire(repertoire, desk, KIND.derive_verifier, jail)
     return {one.code for one in found}
@@ -144,6 +151,30 @@ async def test_a_fault_of_both_sides_that_one_mends_is_told(
     """The profile waits from the start: what the desk does is idle, or the user does without it."""
     spoil = write("profile_lost", breaks=[at("profile", "waiting")])
     assert await judge(change(desk, spoil), desk, jail) & {"one_sided", "idle_step"}
+
+
+async def test_what_the_policy_asks_for_first_makes_no_fault_of_both_sides(
+    desk: Environment, jail: Sandbox
+) -> None:
+    """The user mends it; who calls is verified before the agent looks at the records."""
+    honest = change(desk, lambda _: None)
+    verify = next(
+        step.model_dump()
+        for step in find_atom(honest, "profile_lost").fix
+        if step.tool == "verify_customer"
+    )
+    changes = {tool.name for tool in desk.tools if tool.effect == "change"}
+    users = set(read_dialogue(desk.files).user_tools)
+    alone = next(
+        atom.id
+        for atom in honest.atoms
+        if not atom.unfixable and {step.tool for step in atom.fix} & changes <= users
+    )
+
+    def spoil(told: dict[str, Any]) -> None:
+        pick(told, alone)["fix"].insert(0, verify)
+
+    assert await judge(change(desk, spoil), desk, jail) == set()
 
 
 @pytest.mark.parametrize(
