@@ -146,6 +146,10 @@ class Dialogue(Contract):
     """Tool → what unlocks it."""
     clauses: list[PolicyClause]
     """The policy."""
+    policy: Literal["clauses", "prose"] = "clauses"
+    """How the policy document says them: one sentence each, or an author's prose that was checked."""
+    unworded: str = ""
+    """Why it is not prose though an author wrote some; empty where nobody was asked."""
     goals: list[Goal] = []
     """What people want."""
     personas: list[Persona] = []

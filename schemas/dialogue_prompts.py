@@ -117,6 +117,49 @@ class DeskReply(Contract):
         )
 
 
+class PolicyProseInput(Contract):
+    """Rewrite the sentences of a policy as a handbook."""
+
+    brief: Brief
+    name: str
+    summary: str
+    statements: dict[str, str]
+    """Clause → its sentence."""
+
+
+class PolicyProseReply(Contract):
+    """The policy in prose."""
+
+    document: str = Field(min_length=1)
+    """Markdown."""
+
+
+class PolicyReadingInput(Contract):
+    """Say which statements a policy document makes."""
+
+    brief: Brief
+    document: str
+    statements: dict[str, str]
+    """Number → statement; some are made by no document."""
+
+
+class StatedLine(Contract):
+    """Whether the document makes one statement."""
+
+    number: str
+    stated: bool
+    quote: str = ""
+    """Words of the document that make it, letter by letter; empty where it does not."""
+
+
+class PolicyReadingReply(Contract):
+    """What a policy document says."""
+
+    stated: list[StatedLine]
+    beyond: list[str]
+    """Sentences of the document that oblige, allow or forbid something that no statement does."""
+
+
 class DeskProgramInput(Contract):
     """Write the program of a place with two sides."""
 

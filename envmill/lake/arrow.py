@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from schemas.base import Record, canonical_json
+from schemas.base import CHECKED, Record, canonical_json
 from schemas.shapes import Shape, shape_of, version_of
 
 R = TypeVar("R", bound=Record)
@@ -83,15 +83,21 @@ def to_arrow(record: type[Record], rows: Sequence[Record], stamp: Stamp) -> pa.T
     )
 
 
-def from_arrow(record: type[R], rows: Iterable[Mapping[str, Any]]) -> list[R]:
-    """Records back from rows; the stamp is left behind."""
+def from_arrow(
+    record: type[R], rows: Iterable[Mapping[str, Any]], checked: bool = False
+) -> list[R]:
+    """Records back from rows; the stamp is left behind. `checked`: the ids of these rows were compared with their content before."""
     spelled = json_columns(shape_of(record))
-    return [
-        record.model_validate(
-            parse_json({name: row[name] for name in record.model_fields}, spelled)
-        )
-        for row in rows
-    ]
+    token = CHECKED.set(checked)
+    try:
+        return [
+            record.model_validate(
+                parse_json({name: row[name] for name in record.model_fields}, spelled)
+            )
+            for row in rows
+        ]
+    finally:
+        CHECKED.reset(token)
 
 
 def json_columns(shape: Shape) -> list[str]:

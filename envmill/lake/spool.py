@@ -6,7 +6,7 @@ files of the lake ─► one after the other ─► a database without a name �
 import marshal
 import sqlite3
 import zlib
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
@@ -37,6 +37,7 @@ class RowSpool:
         ):
             self._base.execute(f"pragma {pragma}")
         self._tables = 0
+        self._checked: defaultdict[str, set[str]] = defaultdict(set)
 
     def __del__(self) -> None:
         self._base.close()
@@ -64,6 +65,14 @@ class RowSpool:
             record,
             [name for (name,) in self.ask(f"select id from {table} order by id")],
         )
+
+    def parse(self, record: type[R], table: str, rows: Sequence[tuple[str, bytes]]) -> Iterator[R]:
+        """Records of rows (id, body) of a table. The id of each is checked when it is read for the first time."""
+        checked = self._checked[table]
+        for name, body in rows:
+            (found,) = from_arrow(record, [unpack(body)], name in checked)
+            checked.add(name)
+            yield found
 
     def shelve(self, render: Callable[[V], Any], parse: Callable[[Any], V]) -> "Shelf[V]":
         """A mapping of names to plain values."""
@@ -139,7 +148,7 @@ class StoredRecords(StoredRows[R]):
         rows = self._spool.ask(
             f"select id, body from {self._table} where owner = ? order by id", [owner]
         )
-        return tuple(self._parse([body for name, body in rows if name in self._known]))
+        return tuple(self._parse([(name, body) for name, body in rows if name in self._known]))
 
     def owners(self) -> dict[str, str]:
         """Id → owner."""
@@ -166,13 +175,13 @@ class StoredRecords(StoredRows[R]):
 
     def _read(self, names: Sequence[str]) -> list[R]:
         marks = ", ".join("?" * len(names))
-        rows = self._spool.ask(
-            f"select body from {self._table} where id in ({marks}) order by id", names
+        rows: list[Any] = self._spool.ask(
+            f"select id, body from {self._table} where id in ({marks}) order by id", names
         )
-        return self._parse([body for (body,) in rows])
+        return self._parse(rows)
 
-    def _parse(self, bodies: Sequence[bytes]) -> list[R]:
-        return [self._change(one) for one in from_arrow(self._record, map(unpack, bodies))]
+    def _parse(self, rows: Sequence[tuple[str, bytes]]) -> list[R]:
+        return [self._change(one) for one in self._spool.parse(self._record, self._table, rows)]
 
 
 class Shelf(Generic[V]):

@@ -1,6 +1,7 @@
 """Recipe `tau2`: a trade with a thing that the user holds → two sides → atoms → composed scenarios.
 
 desk.md: sides, tools, couplings, clauses, goals, personas ─► desk_program.md, desk_tests.md
+policy_prose.md: the clauses as a handbook ─► values by code, policy_reading.md ─► the document, or the clauses' sentences
 atoms.md: healthy state, what breaks, what mends it ─► PROVED by execution
 composer: atoms × personas by seed ─► PROVED ─► words.md: the user's words, facts held ─► scenario
 """
@@ -8,11 +9,18 @@ composer: atoms × personas by seed ─► PROVED ─► words.md: the user's wo
 import re
 from functools import partial
 
-from envmill.errors import BuildError
+from envmill.errors import BadReply, BuildError
 from envmill.gates.w4 import CHECKER, TESTER
+from envmill.kinds import kind_of
 from envmill.kinds.authoring.repair import Repair
 from envmill.kinds.dialogue.composing import add_hidden
 from envmill.kinds.dialogue.plan import FILE, read_dialogue
+from envmill.kinds.dialogue.prose import (
+    find_prose_faults,
+    find_reading_faults,
+    list_statements,
+    write_exam,
+)
 from envmill.kinds.dialogue.wording import render_clause
 from envmill.language.mentions import is_told
 from envmill.language.words import find_words, split_words
@@ -26,7 +34,7 @@ from envmill.recipes.scenarios import read_source
 from envmill.recipes.themes import find_theme, load_theme, pick_themes, seed_theme
 from schemas.base import Json
 from schemas.choice import NO_PAST, Past
-from schemas.dialogue import Repertoire
+from schemas.dialogue import Dialogue, Repertoire
 from schemas.dialogue_prompts import (
     AtomsInput,
     AtomsReply,
@@ -35,6 +43,10 @@ from schemas.dialogue_prompts import (
     DeskProgramInput,
     DeskReply,
     DeskTestsReply,
+    PolicyProseInput,
+    PolicyProseReply,
+    PolicyReadingInput,
+    PolicyReadingReply,
     SidedCollection,
     SidedTool,
     WordsInput,
@@ -56,6 +68,8 @@ MANNERS = (
     "unsure which of it matters, in the order in which it was noticed",
 )
 """How users write, in turn; the number of manners and of personas have no common divisor."""
+PROSE_TRIES = 2
+"""Times that an author is asked for the policy in prose, before the clauses' sentences stand."""
 _FOLDER = PROMPTS / NAME
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _PART = re.compile(r"[,;.]|\band\b|\bso that\b|\bor\b")
@@ -77,6 +91,8 @@ def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
     """The recipe; it has trades of its own, or finds them in a corpus."""
     theme = load_theme()
     desk = Prompt.load(_FOLDER / "desk.md", DeskInput, DeskReply)
+    prose = Prompt.load(_FOLDER / "policy_prose.md", PolicyProseInput, PolicyProseReply)
+    reading = Prompt.load(_FOLDER / "policy_reading.md", PolicyReadingInput, PolicyReadingReply)
     program = Prompt.load(_FOLDER / "desk_program.md", DeskProgramInput, ProgramReply)
     tests = Prompt.load(_FOLDER / "desk_tests.md", TestsInput, DeskTestsReply)
     atoms = Prompt.load(_FOLDER / "atoms.md", AtomsInput, AtomsReply)
@@ -85,7 +101,7 @@ def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
         name=NAME,
         prompts={
             "environments-mine": (theme,),
-            "environments-generate": (desk,),
+            "environments-generate": (desk, prose, reading),
             "environments-build": (program, tests, atoms),
             "environments-verify": (TESTER, CHECKER),
             "scenarios-generate": (words,),
@@ -93,7 +109,7 @@ def make(_themes: Themes, _whole: int = WHOLE) -> Recipe:
         pick_seeds=_pick_trades,
         find_theme=partial(find_theme, theme),
         make_seed=partial(seed_theme, NAME),
-        think_up=partial(_ask_desk, desk),
+        think_up=partial(_ask_desk, desk, prose, reading),
         write_program=partial(_ask_program, program),
         write_tests=partial(_ask_tests, tests),
         write_atoms=partial(_ask_atoms, atoms),
@@ -108,15 +124,17 @@ def _pick_trades(config: RunConfig, past: Past = NO_PAST) -> list[Seed]:
 
 async def _ask_desk(
     prompt: Prompt,
+    prose: Prompt,
+    reading: Prompt,
     seed: Seed,
     repair: Repair,
     models: ModelSession,
     _before: Blueprint | None = None,
 ) -> Blueprint:
-    """The plan of both sides. The policy document is the clauses' sentences, which the kind writes."""
+    """The plan of both sides; where nothing is wrong with it, its policy in prose."""
     asked = DeskInput(brief=seed.brief)
     reply = await models.ask(prompt, asked, DeskReply, complaint=repair.render())
-    return Blueprint(
+    plan = Blueprint(
         kind="dialogue",
         brief=seed.brief,
         name=reply.name,
@@ -129,6 +147,55 @@ async def _ask_desk(
         signatures={tool.name: tool.signature for tool in reply.tools},
         licence=seed.licence,
         origin=describe_origin(seed, models, prompt),
+    )
+    if kind_of(plan).find_plan_faults(plan):
+        return plan
+    return await _word_policy(prose, reading, plan, models)
+
+
+async def _word_policy(
+    prose: Prompt, reading: Prompt, plan: Blueprint, models: ModelSession
+) -> Blueprint:
+    """The plan with its policy in prose that states each clause and nothing else; where two tries do
+    not, the clauses' sentences stand, which the kind writes."""
+    dialogue = read_dialogue(plan.files)
+    inputs = PolicyProseInput(
+        brief=plan.brief,
+        name=plan.name,
+        summary=plan.summary,
+        statements=list_statements(dialogue.clauses),
+    )
+    faults, document = list[str](), ""
+    for _ in range(PROSE_TRIES):
+        told = "\n".join(f"{place}. {fault}" for place, fault in enumerate(faults, 1))
+        try:
+            reply = await models.ask(prose, inputs, PolicyProseReply, complaint=told)
+            document = f"{reply.document.strip()}\n"
+            faults = find_prose_faults(document, dialogue.clauses)
+            faults = faults or await _read_policy(reading, plan, document, models)
+        except BadReply as error:
+            faults = [error.message]
+        if not faults:
+            return _settle_policy(plan, dialogue.model_copy(update={"policy": "prose"}), document)
+    return _settle_policy(plan, dialogue.model_copy(update={"unworded": faults[0]}), "")
+
+
+async def _read_policy(
+    prompt: Prompt, plan: Blueprint, document: str, models: ModelSession
+) -> list[str]:
+    """What a second reading, of the prose alone, has against it."""
+    exam = write_exam(read_dialogue(plan.files).clauses, f"{plan.brief.theme}/{plan.name}")
+    inputs = PolicyReadingInput(
+        brief=plan.brief, document=document, statements=dict(exam.statements)
+    )
+    reading = await models.ask(prompt, inputs, PolicyReadingReply, role="judge")
+    return find_reading_faults(document, exam, reading)
+
+
+def _settle_policy(plan: Blueprint, dialogue: Dialogue, document: str) -> Blueprint:
+    files = {**plan.files, FILE: dialogue.model_dump_json(indent=1)}
+    return Blueprint.model_validate(
+        plan.model_dump(mode="json") | {"id": "", "files": files, "policy_document": document}
     )
 
 

@@ -18,7 +18,7 @@ from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
 from schemas.scenario import Scenario
-from schemas.stored import Identified, find_by_id, list_ids, list_owners, pick
+from schemas.stored import Identified, find_by_id, find_by_owner, list_ids, list_owners, pick
 
 T = TypeVar("T", Scenario, Trajectory, Pair, AttemptTranscript)
 M = TypeVar("M", Trajectory, Pair, AttemptTranscript)
@@ -40,8 +40,11 @@ def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportS
     """
     flagged: dict[str, list[ScanFinding]] = {}
     waived: dict[str, set[tuple[str, str]]] = {}
+    clean = set[tuple[str, str]]()
     for name, homes, content, licence in _list_rows(cargo):
-        seen = scan(content, licence)
+        if not homes:  # rows of another environment say other texts
+            clean.clear()
+        seen = scan(content, licence, clean)
         words = set(re.findall(r"(\w+):", accepted.get(name, "").casefold()))
         own = {(one.kind, one.value) for one in seen if one.kind in words}
         own = own.union(*(waived.get(home, ()) for home in homes))
@@ -67,31 +70,38 @@ def without(rows: Sequence[N], flagged: Container[str]) -> Sequence[N]:
 
 
 def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, str]]:
-    """Id, what it was made of, what of it leaves, and its licence: what others are made of comes
-    first."""
-    licences = {one.id: one.licence for one in cargo.environments}
-    yield from (
-        (one.id, (), one.model_dump(mode="json"), one.licence) for one in cargo.environments
-    )
-    for one in chain(cargo.tests, cargo.scenarios):
-        yield (
-            one.id,
-            (one.environment,),
-            one.model_dump(mode="json"),
-            licences.get(one.environment, ""),
-        )
-    yield from (
-        (one.id, (one.scenario, one.environment), one.messages, one.licence)
-        for one in cargo.trajectories
-    )
-    yield from (
-        (one.id, (one.scenario, one.environment), list(one.messages), one.licence)
-        for one in cargo.transcripts
-    )
-    yield from (
-        (one.id, (one.scenario, one.environment), [one.shared, one.better, one.worse], one.licence)
-        for one in cargo.pairs
-    )
+    """Id, what it was made of, what of it leaves, and its licence. Environment by environment, each before what was made of it; then
+    what was made of scenarios and environments that are not in the cargo."""
+    tests = find_by_owner(cargo.tests, "environment")
+    scenarios = find_by_owner(cargo.scenarios, "environment")
+    made = (cargo.trajectories, cargo.transcripts, cargo.pairs)
+    finds = [find_by_owner(rows, "scenario") for rows in made]
+    told = set[str]()
+    for home in cargo.environments:
+        yield home.id, (), home.model_dump(mode="json"), home.licence
+        posed = scenarios(home.id)
+        for one in chain(tests(home.id), posed):
+            told.add(one.id)
+            yield one.id, (home.id,), one.model_dump(mode="json"), home.licence
+        for row in chain.from_iterable(find(one.id) for one in posed for find in finds):
+            told.add(row.id)
+            yield _describe_made(row)
+    for one in chain(_list_rest(cargo.tests, told), _list_rest(cargo.scenarios, told)):
+        yield one.id, (one.environment,), one.model_dump(mode="json"), ""
+    for row in chain.from_iterable(_list_rest(rows, told) for rows in made):
+        yield _describe_made(row)
+
+
+def _list_rest(rows: Sequence[N], told: Container[str]) -> Iterator[N]:
+    find = find_by_id(rows)
+    return (find(name) for name in list_ids(rows) if name not in told)
+
+
+def _describe_made(
+    row: Trajectory | Pair | AttemptTranscript,
+) -> tuple[str, tuple[str, ...], Json, str]:
+    said = [row.shared, row.better, row.worse] if isinstance(row, Pair) else list(row.messages)
+    return row.id, (row.scenario, row.environment), said, row.licence
 
 
 def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:

@@ -17,11 +17,12 @@ from offline.desks.compose import (
     write_words,
 )
 from offline.desks.mistakes import MISTAKES
+from offline.desks.policy import read_prose, write_prose
 from offline.desks.reading import judge_call, write_calls
 from offline.dice import make_dice
 from offline.faults.repair import end_repair
 from schemas.base import Contract, Json
-from schemas.dialogue_prompts import WordsInput
+from schemas.dialogue_prompts import PolicyProseInput, PolicyReadingInput, WordsInput
 from schemas.prompts import CheckerInput, TesterInput
 from schemas.seed import Brief
 
@@ -29,6 +30,12 @@ __all__ = ["MISTAKES", "TRADES", "WRITERS", "answer", "compose_desk", "is_asked"
 
 WRITERS: dict[str, Callable[[Desk, Json, int, int], Contract]] = {
     "desk": lambda desk, _inputs, _seed, _sample: write_desk(desk),
+    "policy_prose": lambda _desk, inputs, _seed, _sample: write_prose(
+        PolicyProseInput.model_validate(inputs)
+    ),
+    "policy_reading": lambda _desk, inputs, _seed, _sample: read_prose(
+        PolicyReadingInput.model_validate(inputs)
+    ),
     "desk_program": lambda desk, _inputs, _seed, _sample: write_program(desk),
     "desk_tests": lambda desk, _inputs, _seed, _sample: write_tests(desk),
     "atoms": lambda desk, _inputs, _seed, _sample: write_atoms(desk),

@@ -9,8 +9,8 @@ from envmill.recipes import RECIPES
 from tests.house.golden import FOLDER, GOLDEN, list_differences, read_summary, summarise_run
 from tests.soak import count
 
-_QUICK = ("envscaler", "scaleenv")
-"""One over a program, one over tables: the others take a minute of a core, or need boxes."""
+_QUICK = ("envscaler",)
+"""The others take a minute of a core, or need boxes."""
 _MEND = "If that is intended, write it anew: python -m tests.house.golden"
 
 

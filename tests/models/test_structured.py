@@ -77,16 +77,17 @@ def test_what_the_dialect_cannot_say_is_given_up(record: type[Contract]) -> None
     assert narrow(record) is None
 
 
-_TITLES = """Atom AtomStep AtomsReply BlueprintReply Branch Break Call CallCondition CallPattern CasesReply Chain
-ChainReply CheckerReply ChecksReply ClaimedIdentity Coupling CoverageReply DagReply DebugReply
-DemandSource DeskReply DeskTestsReply Errand ErrandLine ErrandsReply ErrorsReply ExamReply Fact FaultReply
-FaultsReply FileLine Filling FromItem FromNode FromRecord FromUser Goal GrowReply HarderLine
-HarderReply Hint Image Infeasible InterfaceReply Loop MapperReply MatchedTest MetadataReply
-MethodsReply MissingTest NamesReply NaturalReply NaturalVerdict Persona Pick PlannedTool
-PolicyClause ProgramReply PromisedTool ProposedFault ReadAnswer ReadChange ReaderReply Reason
-Relation RelationReply RequirementsReply RewordReply RowsReply RulingReply ScenarioReply SchemaReply
-SelectedReply Service SharedIdentity SidedCollection SidedTool SketchReply SketchedTool
-SolutionReply StateCondition Step SuspicionReply SystemReply TesterCall TesterReply TestsReply
+_TITLES = """Atom AtomStep AtomsReply BlueprintReply Branch Break Call CallCondition CallPattern CasesReply
+Chain ChainReply CheckerReply ChecksReply ClaimedIdentity Coupling CoverageReply DagReply
+DebugReply DemandSource DeskReply DeskTestsReply Errand ErrandLine ErrandsReply ErrorsReply
+ExamReply Fact FaultReply FaultsReply FileLine Filling FromItem FromNode FromRecord FromUser
+Goal GrowReply HarderLine HarderReply Hint Image Infeasible InterfaceReply Loop MapperReply
+MatchedTest MetadataReply MethodsReply MissingTest NamesReply NaturalReply NaturalVerdict
+Persona Pick PlannedTool PolicyClause PolicyProseReply PolicyReadingReply ProgramReply
+PromisedTool ProposedFault ReadAnswer ReadChange ReaderReply Reason Relation RelationReply
+RequirementsReply RewordReply RowsReply RulingReply ScenarioReply SchemaReply SelectedReply
+Service SharedIdentity SidedCollection SidedTool SketchReply SketchedTool SolutionReply
+StateCondition StatedLine Step SuspicionReply SystemReply TesterCall TesterReply TestsReply
 ThemeReply Told ToolPatch ToolPlan ToolsetReply TopologyReply TrialsReply TwoReadings TypedTool
 Understanding UnlockedBy UserReply Verdict WalkReply Wish WordsCondition WordsReply WrittenCheck
 WrittenRequest"""

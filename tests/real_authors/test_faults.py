@@ -13,7 +13,7 @@ from tests.real_authors.operators import FAMILIES
 from tests.soak import count
 
 FAULTS = read_faults()
-SAMPLE = 12
+SAMPLE = 6
 CAUGHT_TODAY = 222
 """Of 240. One that W6 came upon by chance in an earlier exploration is not among them."""
 

@@ -120,40 +120,46 @@ class ScanFinding:
         return {"kind": self.kind, "place": self.place, "shown": self.shown}
 
 
-def scan(row: Json, licence: str = "") -> list[ScanFinding]:
-    """What of a row should not leave. `licence`: what the row is said to be under."""
+def scan(
+    row: Json, licence: str = "", clean: set[tuple[str, str]] | None = None
+) -> list[ScanFinding]:
+    """What of a row should not leave. `licence`: what the row is said to be under. `clean`: texts in which nothing was found, with the
+    licence of their row; they are not searched again, and those of this row join them."""
     found: dict[tuple[str, str], ScanFinding] = {}
     rules = _read_rules()
     home = str(Path.home())
     places: dict[str, str] = {}
+    clean = set() if clean is None else clean
     for place, text in _list_texts(row, ""):
-        places.setdefault(text, place)
+        if (text, licence) not in clean:
+            places.setdefault(text, place)
     whole = _BETWEEN.join(places)
     ends = [*accumulate(len(text) + len(_BETWEEN) for text in places)]
-    named = [*places.values()]
+    texts, marked = [*places], set[str]()
 
-    def locate(match: re.Match[str]) -> str:
-        return named[bisect(ends, match.start())]
+    def note(kind: str, match: re.Match[str], value: str, shown: str = "") -> None:
+        text = texts[bisect(ends, match.start())]
+        marked.add(text)
+        found.setdefault((kind, value), _note(kind, places[text], value, shown))
 
     for rule in rules.rules:
         for match in rule.pattern.finditer(whole) if rule.needs in whole else ():
             value = (match.groupdict().get("value") or match[0]).strip()
             if rule.holds(match) and not (rules.allowed and rules.allowed.search(value)):
-                found.setdefault((rule.kind, value), _note(rule.kind, locate(match), value))
-    if home not in _COMMON_HOMES and (match := re.search(re.escape(home), whole)):
-        found["home", home] = _note("home", locate(match), home)
+                note(rule.kind, match, value)
+    if home not in _COMMON_HOMES:
+        for match in re.finditer(re.escape(home), whole):
+            note("home", match, home)
     for name, pattern in rules.notices:
         if not (name and name in licence.casefold()):
             for match in pattern.finditer(whole):
-                found.setdefault(
-                    ("licence", match[0]),
-                    ScanFinding("licence", locate(match), match[0][:60], match[0]),
-                )
+                note("licence", match, match[0], match[0][:60])
+    clean.update((text, licence) for text in texts if text not in marked)
     return [*found.values()]
 
 
-def _note(kind: str, place: str, value: str) -> ScanFinding:
-    return ScanFinding(kind, place, f"{value[:4]}… ({len(value)} characters)", value)
+def _note(kind: str, place: str, value: str, shown: str) -> ScanFinding:
+    return ScanFinding(kind, place, shown or f"{value[:4]}… ({len(value)} characters)", value)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from envmill.errors import BuildError
 from envmill.kinds.dialogue.conflicts import find_conflicts
+from envmill.kinds.dialogue.prose import find_prose_faults
 from envmill.kinds.dialogue.wording import find_document_faults, render_clause
 from schemas.dialogue import (
     CallCondition,
@@ -62,7 +63,11 @@ def find_dialogue_faults(dialogue: Dialogue, world: ClauseScope, document: str =
         *_find_side_faults(dialogue, world),
         *_find_clause_faults(dialogue, world),
         *find_conflicts(dialogue.clauses),
-        *find_document_faults(document, dialogue.clauses),
+        *(
+            find_prose_faults(document, dialogue.clauses)
+            if dialogue.policy == "prose"
+            else find_document_faults(document, dialogue.clauses)
+        ),
         *_find_coupling_faults(dialogue),
         *_find_need_faults(dialogue, world),
         *_find_discovery_faults(dialogue, world),

@@ -54,9 +54,16 @@ class Bench:
             if tool.effect == "change" or tool.name in unlocking
         )
 
+    @property
+    def asked(self) -> frozenset[str]:
+        """What the policy asks for first, and hands over with: needed whatever the program does."""
+        first = {one.first.name for one in self.dialogue.clauses if one.first}
+        handing = {one.call.name for one in self.dialogue.clauses if one.effect == "hand_over"}
+        return frozenset(first | handing)
+
     async def play(self, state: Mapping[str, Json], steps: Sequence[Step]) -> list[Observation]:
         reset = Reset(state=dict(state), clock=CLOCK, seed=self.seed)
-        seen = await self.sandbox.play(Program.of(self.environment), [reset, *steps])
+        seen = await self.sandbox.play(Program.of(self.environment), [reset, *steps], hashes="none")
         if seen[0].outcome != "ok":
             raise BuildError(f"A session does not start: {seen[0].message}")
         return seen[1:]
@@ -265,15 +272,14 @@ class _Needless:
 async def _judge_without(
     atoms: Sequence[Atom], state: Mapping[str, Json], path: Sequence[Call], bench: Bench
 ) -> _Needless | None:
-    """A change that is not needed, and a side that is not. What the policy asks for first
-    is needed whatever the program does."""
+    """A change that is not needed, and a side that is not. An atom is its user's alone where its
+    agent only does what the policy asks for first; a composition needs more of both."""
     mendable = [atom for atom in atoms if not atom.unfixable]
     handed = len(mendable) < len(atoms)
-    asked = {one.first.name for one in bench.dialogue.clauses if one.first}
-    asked |= {one.call.name for one in bench.dialogue.clauses if one.effect == "hand_over"}
     acting = [place for place, call in enumerate(path) if call.name in bench.changes]
-    alone = [place for place in acting if path[place].name not in asked] if mendable else []
-    sides = sorted({path[place].actor for place in acting} if mendable else ())
+    alone = [place for place in acting if path[place].name not in bench.asked] if mendable else []
+    sided = acting if len(atoms) > 1 else alone
+    sides = sorted({path[place].actor for place in sided} if mendable else ())
     one_less = [[call for number, call in enumerate(path) if number != place] for place in alone]
     one_side = [
         [call for call in path if call.actor != side or call.name not in bench.changes]
@@ -304,14 +310,14 @@ async def _end_all(
     steps = [step for path in paths for step in (reset, *map(Invoke, path), Look())]
     if not steps:
         return []
-    seen = iter(await bench.sandbox.play(Program.of(bench.environment), steps))
+    seen = iter(await bench.sandbox.play(Program.of(bench.environment), steps, hashes="none"))
     return [[next(seen) for _ in range(len(path) + 2)][-1].state or {} for path in paths]
 
 
 async def _search_one_sided(atom: Atom, proved: Proved, bench: Bench) -> list[tuple[str, str]]:
     """A bounded search: changes of one side alone, in any order, do not mend what needs
     the other."""
-    needed = {call.actor for call in proved.path if call.name in bench.changes}
+    needed = {call.actor for call in proved.path if call.name in bench.changes - bench.asked}
     found = list[tuple[str, str]]()
     for side, other in (("agent", "user"), ("user", "agent")):
         if other not in needed:

@@ -79,7 +79,8 @@ def render_pattern(call: CallPattern) -> str:
 
 def find_document_faults(document: str, clauses: Sequence[PolicyClause]) -> Iterator[str]:
     """Lines of a policy document that no clause says, and clauses that the document does not say.
-    An empty document is rendered later."""
+    It is for documents made of the clauses' sentences; prose is held to values (`prose.py`). An
+    empty document is rendered later."""
     if not document.strip():
         return
     told = {_settle(line): line.strip() for line in document.splitlines() if _settle(line)}

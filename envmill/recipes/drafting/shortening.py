@@ -3,6 +3,7 @@ nothing new."""
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from schemas.base import Json, is_object
 
@@ -12,9 +13,10 @@ _FEW = 8
 """A column with at most so many different texts holds a fixed set of values, such as a status."""
 
 
+@lru_cache(maxsize=64)
 def strip_docstrings(source: str) -> str:
     """A program without the docstrings of its module, classes and public methods: its tools'
-    descriptions are shown apart from it."""
+    descriptions are shown apart from it. Every scenario of an environment asks for the same one."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):

@@ -19,6 +19,7 @@ from envmill.lake.lake import Lake
 from envmill.settings import ROOT
 from envmill.stages.context import ExportInput
 from envmill.stages.export import choose_cargo
+from envmill.stages.holding import hold_flagged
 from schemas.base import Json, Record
 from schemas.environment import Environment, Test
 from schemas.pair import Pair
@@ -277,3 +278,29 @@ def test_no_seed_of_the_factory_is_flagged() -> None:
     ]
     assert len(rows) > 300
     assert count_flagged(rows) <= 0.02 * len(rows)
+
+
+def test_texts_of_clean_rows_are_not_searched_again() -> None:
+    """A text in which something was found is found in every row; a notice that one licence covers is found under another."""
+    clean, mail = set[tuple[str, str]](), "write to anna.schmidt@gmail.com"
+    notice = "under the GNU General Public License"
+    for _ in range(2):
+        assert [one.kind for one in scan(["clean", mail], "MIT", clean)] == ["email"]
+        assert not scan([notice], "GPL-3.0", clean)
+        assert [one.kind for one in scan([notice], "MIT", clean)] == ["licence"]
+    assert {text for text, _ in clean} == {"clean", notice}
+    assert (notice, "MIT") not in clean
+
+
+def test_what_was_made_of_a_scenario_that_stays_is_scanned() -> None:
+    """A trajectory leaves without its scenario where a group of attempts at it would teach nothing."""
+    cargo = make_cargo()
+    one = cargo.trajectories[0]
+    spoilt = one.model_copy(
+        update={"messages": [*one.messages, {"role": "user", "content": "anna.schmidt@gmail.com"}]}
+    )
+    scenarios = tuple(other for other in cargo.scenarios if other.id != one.scenario)
+    alone = replace(cargo, scenarios=scenarios, trajectories=(spoilt, *cargo.trajectories[1:]))
+    _, told = hold_flagged(alone, {})
+    assert told is not None
+    assert set(told.evidence["flagged"]) == {spoilt.id}

@@ -119,34 +119,49 @@ def load(tokenizer: Any) -> dict[str, Any]:
     return found
 
 
-def play(tokenizer: Any, rows: dict[str, Any], scripts: dict[str, Any]) -> list[Any]:
-    """Every script by the generator, all at once, with several threads for the environments."""
-    chosen = [(scenario, script) for scenario, played in scripts.items() for script in played]
-    client = Scripted(
-        tokenizer, {f"{scenario}_{script['name']}": script["texts"] for scenario, script in chosen}
-    )
+def generate(
+    tokenizer: Any,
+    rows: dict[str, Any],
+    chosen: list[tuple[str, str]],
+    client: Any,
+    sampling: Any = None,
+) -> Any:
+    """Rollouts of scenarios, each with a name, by the generator: all at once, with several threads
+    for the environments."""
     asked: dict[str, Any] = {
         "prompts": [],
         "env_classes": [],
         "env_extras": [],
         "trajectory_ids": [],
     }
-    for scenario, script in chosen:
+    for scenario, name in chosen:
         row = copy.deepcopy(rows[scenario])
-        row["env_extras"]["extra_info"]["policy"] = script["name"]
+        row["env_extras"]["extra_info"]["policy"] = name
         for column, value in (
             ("prompts", row["prompt"]),
             ("env_classes", row["env_class"]),
             ("env_extras", row["env_extras"]),
         ):
             asked[column].append(value)
-        asked["trajectory_ids"].append(TrajectoryID(scenario, script["name"]))
+        asked["trajectory_ids"].append(TrajectoryID(scenario, name))
     config = GeneratorConfig(max_turns=60, batched=False, max_input_length=LONG)
+    if sampling:
+        config.sampling_params = sampling
     generator = SkyRLGymGenerator(config, SkyRLGymConfig(max_env_workers=8), client, tokenizer)
-    made = asyncio.run(generator.generate(asked, disable_tqdm=True))
+    return asyncio.run(generator.generate(asked, disable_tqdm=True))
+
+
+def play(tokenizer: Any, rows: dict[str, Any], scripts: dict[str, Any]) -> list[Any]:
+    """Every script by the generator."""
+    chosen = [(scenario, script) for scenario, played in scripts.items() for script in played]
+    client = Scripted(
+        tokenizer, {f"{scenario}_{script['name']}": script["texts"] for scenario, script in chosen}
+    )
+    named = [(scenario, script["name"]) for scenario, script in chosen]
+    made = generate(tokenizer, rows, named, client)
     told = []
-    for (scenario, script), ids, rewards, mask, metrics in zip(
-        chosen,
+    for (scenario, name), ids, rewards, mask, metrics in zip(
+        named,
         made["response_ids"],
         made["rewards"],
         made["loss_masks"],
@@ -154,15 +169,14 @@ def play(tokenizer: Any, rows: dict[str, Any], scripts: dict[str, Any]) -> list[
         strict=True,
     ):
         learnt = tokenizer.decode([token for token, learn in zip(ids, mask, strict=True) if learn])
-        end = ENDS[scenario, script["name"]]
         told.append(
             {
                 "scenario": scenario,
-                "name": script["name"],
+                "name": name,
                 "paid": sum(rewards),
                 "learnt": learnt,
                 "metrics": metrics,
-                **end,
+                **ENDS[scenario, name],
             }
         )
     return told
