@@ -30,8 +30,8 @@ _MISSES = """
   none, so no gate that executes notices. Verifiers take every fact of the draft by code, so that no author can leave one out there;
   whether each wish is demanded is read by S16, which asks a model.
 - Programs: most are of items whose tests were recorded when tests named parts of a change (`exact` is off for them).
-- `hidden_unknown`, `hidden_told`: of what the user says or knows, S17 looks for codes, dates and numbers of four digits. "marble" and 12 may
-  stand in a request for something else; the check of the user's words looks for them. Where a reply shows the date of birth before it
+- `hidden_unknown`, `hidden_told`: of what the user says or knows, S17 looks for codes, dates and numbers of four digits. "marble" and 12
+  may stand in a request for something else; the check of the user's words looks for them. Where a reply shows the date of birth before it
   has to be known, the user need not know it.
 - `signs`, `numbers` in `tau2`: the number in the id of a second case, which no rule is about.
 - `file_differs`: the file is the one that the machine's service writes anew when it starts.
