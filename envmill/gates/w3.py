@@ -143,7 +143,7 @@ def _list_refusable(tool: Tool) -> list[str]:
 
 def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str]:
     """Changes that no test saw refused for a reason of their own: a wrong type is refused before
-    the program is asked."""
+    the program is asked. What takes nothing, or yes and no alone, may have no rule to refuse by."""
     ruled = {
         test.call.name
         for test, seen in played
@@ -152,7 +152,11 @@ def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str
     changes = [
         tool
         for tool in environment.tools
-        if tool.effect == "change" and tool.parameters.get("properties")
+        if tool.effect == "change"
+        and any(
+            taken.get("type") != "boolean"
+            for taken in tool.parameters.get("properties", {}).values()
+        )
     ]
     return [
         f"{tool.name} changes state, and no test sees one of its rules refuse"
