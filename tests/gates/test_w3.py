@@ -162,27 +162,6 @@ async def test_a_program_may_call_a_thing_unknown_as_the_interface_does(sandbox:
     assert w3.find_unruled(environment, played) == []
 
 
-@pytest.mark.parametrize(
-    ("taken", "must"),
-    [
-        ({}, False),
-        ({"on": {"type": "boolean"}}, False),
-        ({"on": {"type": "boolean"}, "tool_id": {"type": "string"}}, True),
-        ({"level": {"type": "integer"}}, True),
-        ({"on": {}}, True),
-    ],
-)
-async def test_a_change_that_takes_yes_or_no_alone_need_not_refuse(
-    taken: dict[str, Any], must: bool
-) -> None:
-    """A real author's radio is switched on or off, and no rule forbids it: a rule was made up."""
-    told = make_environment().model_dump(mode="json")
-    (lend,) = [tool for tool in told["tools"] if tool["name"] == "lend"]
-    lend["parameters"] = {"type": "object", "properties": taken}
-    environment = Environment.model_validate(told | {"id": "", "tools": [lend]})
-    assert bool(w3.find_unruled(environment, [])) is must
-
-
 async def test_without_tests_it_is_not_measured(sandbox: Sandbox) -> None:
     finding = await run_tests(make_environment(), [], sandbox)
     assert (finding.outcome, finding.reason) == ("not_measured", "no_tests")
@@ -309,3 +288,23 @@ async def test_all_that_replies_lack_is_told_once_for_a_tool(sandbox: Sandbox) -
         for one in ("[] lacks the required 'teacher'", "'room'", "[].free must be string")
     )
     assert "the reply lacks the required 'nobody'" in booking
+
+
+@pytest.mark.parametrize(
+    ("schema", "asked"),
+    [
+        ({"type": "boolean"}, False),
+        ({"type": "string", "enum": ["on", "off"]}, False),
+        ({"type": "integer"}, False),
+        ({"type": "string"}, True),
+        ({"type": "integer", "minimum": 1, "maximum": 9}, True),
+    ],
+)
+async def test_a_switch_may_have_no_rule(schema: dict[str, Any], asked: bool) -> None:
+    """An author who was asked for a refused test of `switch_radio(on)` made a rule up."""
+    environment = make_environment()
+    parameters = {"type": "object", "properties": {"on": schema}, "required": ["on"]}
+    lend = next(tool for tool in environment.tools if tool.effect == "change")
+    switch = lend.model_copy(update={"name": "switch_radio", "parameters": parameters})
+    switched = environment.model_copy(update={"tools": [switch]})
+    assert bool(w3.find_unruled(switched, [])) is asked
