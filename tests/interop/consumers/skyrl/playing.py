@@ -3,7 +3,7 @@
 that has SkyRL and nothing of ours.
 
 playing.py FOLDER ANSWERS  <  {"scripts": {scenario: [{"name", "texts"}, …]}, "rounds": calls to
-time}
+time, "settings": names of settings}
 """
 
 import asyncio
@@ -29,7 +29,7 @@ for part in ("backends", "tinker", "train/generators"):
     sys.modules[name].__path__ = [str(root / part)]
 sys.path.insert(0, sys.argv[1])
 import skyrl_gym  # noqa: E402
-from skyrl.train.config import GeneratorConfig, SkyRLGymConfig  # noqa: E402
+from skyrl.train.config import GeneratorConfig, SkyRLGymConfig, SkyRLTrainConfig  # noqa: E402
 from skyrl.train.dataset import PromptDataset  # noqa: E402
 from skyrl.train.generators.base import TrajectoryID  # noqa: E402
 from skyrl.train.generators.skyrl_gym_generator import SkyRLGymGenerator  # noqa: E402
@@ -210,6 +210,18 @@ def time_steps(rows: dict[str, Any], scenario: str, text: str, rounds: int) -> d
     return told
 
 
+def find_unknown(settings: list[str]) -> list[str]:
+    """Settings that SkyRL's trainer does not have."""
+    found = []
+    for setting in settings:
+        place: Any = SkyRLTrainConfig()
+        for name in setting.split("."):
+            place = getattr(place, name, found)
+        if place is found:
+            found.append(setting)
+    return found
+
+
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
     tokenizer = make_tokenizer()
@@ -220,6 +232,7 @@ if __name__ == "__main__":
     answers = {
         "rows": {scenario: row["prompt"] for scenario, row in rows.items()},
         "plays": play(tokenizer, rows, asked["scripts"]),
+        "unknown": find_unknown(asked["settings"]),
         "step_ms": time_steps(rows, first, played[0]["texts"][0], asked["rounds"]),
         "versions": {name: version(name) for name in ("skyrl", "skyrl-gym")},
         "ours": sorted(
