@@ -15,9 +15,10 @@ import statistics
 import sys
 import time
 import types
+from dataclasses import is_dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 found: Any = importlib.util.find_spec("skyrl")
 root = Path(found.submodule_search_locations[0])
@@ -214,10 +215,11 @@ def find_unknown(settings: list[str]) -> list[str]:
     """Settings that SkyRL's trainer does not have."""
     found = []
     for setting in settings:
-        place: Any = SkyRLTrainConfig()
+        # To make one of them opens what talks to vLLM: their types say as much.
+        place: Any = SkyRLTrainConfig
         for name in setting.split("."):
-            place = getattr(place, name, found)
-        if place is found:
+            place = get_type_hints(place).get(name) if is_dataclass(place) else None
+        if place is None:
             found.append(setting)
     return found
 
