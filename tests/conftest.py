@@ -17,6 +17,8 @@ from tests.hostile.engine import Engine, lend_engine
 _LONG = ("e2e", "hostile", "quality", "lake", "test_walk.py")
 """What begins first, since it takes longest. The tests of a folder among them share what takes long
 to bring up: a server and its browser, a container engine, Great Expectations, a server of S3."""
+_TOGETHER = (*_LONG, "architecture")
+"""What runs in one process. Tests of the architecture share the trees of all source files."""
 
 
 class Groups(LoadScopeScheduling):
@@ -50,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _find_group(nodeid: str) -> str:
     file = nodeid.partition("::")[0].removeprefix("tests/")
     folder = file.partition("/")[0]
-    return folder if folder in _LONG else file
+    return folder if folder in _TOGETHER else file
 
 
 @pytest.fixture

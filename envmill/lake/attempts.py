@@ -18,7 +18,7 @@ from envmill.errors import LeaseLost
 from envmill.lake.arrow import Stamp
 from envmill.lake.commits import find_ended, void
 from envmill.lake.coordination.lease import HeldLease
-from envmill.lake.files import BatchName, folder_of
+from envmill.lake.files import BatchName, folder_of, start_of
 from envmill.lake.merges import MergeRecords
 from envmill.lake.stores.base import Store
 from schemas.tables import TABLES
@@ -37,8 +37,11 @@ class Attempts:
 
     def next(self, run: str, step: str, bucket: int) -> int:
         """One more than any attempt ever claimed, those of killed writers included."""
-        claimed = (BatchName.parse(entry.stem) for entry in self._store.entries(_claims(run)))
-        seen = (*claimed, *(BatchName.parse(stem) for stem in self.ended(run)))
+        start = start_of(step, bucket)
+        claimed = (
+            BatchName.parse(entry.stem) for entry in self._store.entries(_claims(run), start)
+        )
+        seen = (*claimed, *(BatchName.parse(stem) for stem in self.ended(run, start)))
         return 1 + max(
             (name.attempt for name in seen if name and (name.step, name.bucket) == (step, bucket)),
             default=0,
@@ -74,10 +77,10 @@ class Attempts:
                 await self._end_before(stamp.run, batch, patience)
                 return stamp, batch
 
-    def ended(self, run: str) -> set[str]:
-        """Stems of attempts that are over: committed, merged or void."""
+    def ended(self, run: str, start: str = "") -> set[str]:
+        """Stems of attempts that are over: committed, merged or void; of the first two those that start so."""
         return find_ended(
-            self._store.entries(folder_of("attrition", run)),
+            self._store.entries(folder_of("attrition", run), start),
             self._merges.read(self._merges.names(run)),
         )
 
@@ -104,10 +107,11 @@ class Attempts:
     def _open_before(self, run: str, batch: BatchName) -> list[BatchName]:
         """Earlier attempts at the same that are claimed and not over, named as their commits would
         be."""
-        ended = self.ended(run)
+        start = start_of(batch.step, batch.bucket)
+        ended = self.ended(run, start)
         claimed = [
             one
-            for entry in self._store.entries(_claims(run))
+            for entry in self._store.entries(_claims(run), start)
             if (one := BatchName.parse(entry.stem)) and one.stem not in ended
         ]
         same = (batch.step, batch.bucket, batch.fp8)

@@ -46,7 +46,7 @@ class BatchName:
     @property
     def stem(self) -> str:
         """Of its content files."""
-        return f"{self.step}-{self.bucket:02d}-{self.fp8}-a{self.attempt}"
+        return f"{start_of(self.step, self.bucket)}{self.fp8}-a{self.attempt}"
 
     @property
     def commit(self) -> str:
@@ -89,6 +89,11 @@ class MergedName:
         """None for files that no compaction made."""
         found = _MERGED.fullmatch(stem)
         return cls(int(found["number"]), found["writer"], int(found["part"])) if found else None
+
+
+def start_of(step: str, bucket: int) -> str:
+    """How the names of all batches of a bucket start, and of no other's."""
+    return f"{step}-{bucket:02d}-"
 
 
 def folder_of(table: str, run: str) -> str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from envmill.lake.arrow import Stamp, from_arrow, to_arrow
 from envmill.lake.attempts import Attempts
-from envmill.lake.files import BatchName, Fingerprint, MergedName, file_name
+from envmill.lake.files import BatchName, Fingerprint, MergedName, file_name, start_of
 from envmill.lake.merges import MergeRecords
 from envmill.lake.reading import describe_gone, encode, read_parts
 from envmill.lake.snapshot import FileSnapshot, take_snapshot
@@ -148,21 +148,28 @@ class Lake:
         """Subject → outcome of its latest attempt at this step."""
         return {subject: outcome for subject, (_, outcome) in self._follow(run, mark).items()}
 
-    def is_settled(self, run: str, mark: Fingerprint) -> Callable[[str], bool]:
-        """Whether a step has settled a subject, as the lake is now: an error is no outcome."""
-        last = self._follow(run, mark)
+    def is_settled(
+        self, run: str, mark: Fingerprint, bucket: int | None = None
+    ) -> Callable[[str], bool]:
+        """Whether a step has settled a subject, as the lake is now: an error is no outcome. With a bucket: a subject of that one."""
+        last = self._follow(run, mark, bucket)
         return lambda subject: subject in last and last[subject][1] != "error"
 
-    def _follow(self, run: str, mark: Fingerprint) -> Mapping[str, tuple[int, Exit]]:
+    def _follow(
+        self, run: str, mark: Fingerprint, bucket: int | None = None
+    ) -> Mapping[str, tuple[int, Exit]]:
         """Subject → its latest attempt at a step and what that came to. A step asks once per bucket, and files never change: only new ones
-        are read. Of the steps of a run the last few are known."""
+        are read, and only files of the bucket are listed, where one is named. Of the steps of a run the last few are known."""
+        start = "" if bucket is None else start_of(mark.step, bucket)
         gone: FileNotFoundError | None = None
         for _ in range(_LISTINGS):
             entries, known = (
-                self._entries("attrition", run, mark),
+                self._entries("attrition", run, mark, start),
                 self._exits.pop((run, mark), None),
             )
-            if known is None or known.names - {entry.name for entry in entries}:
+            if known is None or (
+                bucket is None and known.names - {entry.name for entry in entries}
+            ):
                 known = _Exits(set(), {})
             try:
                 self._read_exits(
@@ -239,8 +246,10 @@ class Lake:
             self.store.put_if_absent(f"_runs/{run}.json", b"{}")
             self._enlisted.add(run)
 
-    def _entries(self, table: str, run: str, mark: Fingerprint | None) -> list[StoredFile]:
-        entries = self.snapshot(run, [table]).files[table]
+    def _entries(
+        self, table: str, run: str, mark: Fingerprint | None, start: str = ""
+    ) -> list[StoredFile]:
+        entries = take_snapshot(self.store, self.merges, run, [table], start).files[table]
         return [entry for entry in entries if mark is None or _may_hold(entry.stem, mark)]
 
     def _read_exits(

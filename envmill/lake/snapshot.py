@@ -51,9 +51,9 @@ class _Look:
 
 
 def take_snapshot(
-    store: Store, merges: MergeRecords, run: str, tables: Iterable[str]
+    store: Store, merges: MergeRecords, run: str, tables: Iterable[str], start: str = ""
 ) -> FileSnapshot:
-    """Look until no compaction came between.
+    """Look until no compaction came between. With `start`: of the files of batches those whose names start so.
 
     Where a folder is too large for one listing and written to without a pause, the snapshot holds
     whatever was committed before
@@ -61,7 +61,7 @@ def take_snapshot(
     """
     wanted, before = list(tables), None
     for number in range(_TRIES):
-        look = _read(store, merges, run, wanted)
+        look = _read(store, merges, run, wanted, start)
         if look.still and (look.whole or look.snapshot == before or number >= _PATIENCE):
             return look.snapshot
         before = look.snapshot if look.still else None
@@ -71,10 +71,10 @@ def take_snapshot(
     )
 
 
-def _read(store: Store, merges: MergeRecords, run: str, tables: Sequence[str]) -> _Look:
+def _read(store: Store, merges: MergeRecords, run: str, tables: Sequence[str], start: str) -> _Look:
     names = merges.names(run)
     records = merges.read(names)
-    attrition = store.entries(folder_of("attrition", run))
+    attrition = store.entries(folder_of("attrition", run), start)
     commits = find_commits(store, run, attrition, records)
     committed, told = {stem for one in commits for stem in (one.stem, one.commit)}, _group(commits)
     # After the attrition files: whatever they commit has its folder by now.
@@ -84,7 +84,7 @@ def _read(store: Store, merges: MergeRecords, run: str, tables: Sequence[str]) -
     listed = dict(
         zip(
             present,
-            ask_each(store, lambda table: store.entries(folder_of(table, run)), present),
+            ask_each(store, lambda table: store.entries(folder_of(table, run), start), present),
             strict=True,
         )
     )

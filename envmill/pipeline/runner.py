@@ -67,6 +67,10 @@ _STOPS = (LakeError, CoordinationError, BudgetReached, KeyRefused, Pending)
 stays as if it had never been looked at."""
 
 
+Placed = dict[int, dict[int, list[str]]]
+"""Stripe → bucket → subjects of a step."""
+
+
 @dataclass(frozen=True)
 class StepOutcome:
     """One subject after its step."""
@@ -95,6 +99,7 @@ class Runner:
         self.marks = mark_steps(context.config, context.recipe, self.line)
         self._upstream = StepInputs(lake, context.run, self.marks, context.config, context.recipe)
         self._entered: dict[str, Subjects[object]] = {}
+        self._placed: dict[str, Placed] = {}
         self._decided: dict[str, Shelf[Finding]] = {}
         self._room = Room(_AT_ONCE)
         given = self._upstream.given
@@ -106,10 +111,12 @@ class Runner:
         """Stripes of buckets that lack an outcome. The number of buckets is fixed when the step first starts."""
         check_identity(self.lake.store, self.context.settings.home)
         self._require_finished(step)
-        subjects = self._enter(step)
-        buckets = self._buckets(step, len(subjects))
+        self._enter(step)
+        is_settled = self.lake.is_settled(self.context.run, self.marks[step.name])
         return sorted(
-            {bucket_of(name, buckets) % _STRIPES for name in self._lacking(step, subjects.ids)}
+            stripe
+            for stripe, buckets in self._placed[step.name].items()
+            if not all(is_settled(name) for names in buckets.values() for name in names)
         )
 
     async def work(self, step: PipelineStep, stripe: int) -> int:
@@ -119,15 +126,15 @@ class Runner:
             hold(self.coordinator, f"{self.context.run}/{step.name}-{stripe:02d}") as lease,
             self._calls.shared(lease),
         ):
-            subjects = self._entered.get(step.name) or self._enter(step)
-            buckets = self._buckets(step, len(subjects))
-            lacking: dict[int, list[str]] = {}
-            for name in self._lacking(step, subjects.ids):
-                if (bucket := bucket_of(name, buckets)) % _STRIPES == stripe:
-                    lacking.setdefault(bucket, []).append(name)
-            for bucket, names in sorted(lacking.items()):
-                async with self._room.take(len(names)):
-                    count += await self._work_bucket(step, bucket, names, lease, failures)
+            if step.name not in self._entered:
+                self._enter(step)
+            is_settled = self.lake.is_settled(self.context.run, self.marks[step.name])
+            for bucket, names in sorted(self._placed[step.name].get(stripe, {}).items()):
+                lacking = [name for name in names if not is_settled(name)]
+                if not lacking:
+                    continue
+                async with self._room.take(len(lacking)):
+                    count += await self._work_bucket(step, bucket, lacking, lease, failures)
                 if failures.broken:
                     break
         failures.raise_any(step, count)
@@ -215,6 +222,7 @@ class Runner:
     def _enter(self, step: PipelineStep) -> Subjects[object]:
         """Read what the steps before left; they are finished, so this is read once."""
         subjects = self._entered[step.name] = step.enter(self._upstream)
+        self._placed[step.name] = place_subjects(subjects.ids, self._buckets(step, len(subjects)))
         decided = self._decided[step.name] = self._upstream.shelve_findings()
         if step.decide and not self._is_handed(step):
             decided.put_all(step.decide(subjects, self._upstream, self.context))
@@ -224,8 +232,10 @@ class Runner:
             self.context = replace(self.context, locks=Locks(self.lake))
         return subjects
 
-    def _lacking(self, step: PipelineStep, subjects: Sequence[str]) -> list[str]:
-        return list_lacking(self.lake, self.context.run, self.marks[step.name], subjects)
+    def _lacking(
+        self, step: PipelineStep, subjects: Sequence[str], bucket: int | None = None
+    ) -> list[str]:
+        return list_lacking(self.lake, self.context.run, self.marks[step.name], subjects, bucket)
 
     def _buckets(self, step: PipelineStep, subjects: int) -> int:
         wanted = max(1, min(_STRIPES, math.ceil(subjects / _BATCH)), math.ceil(subjects / _MOST))
@@ -313,7 +323,7 @@ class Runner:
             stamp, attempt = await self.lake.attempts.take_turn(
                 make_stamp, group_rows(_content(done)), patience, lease
             )
-            lacking = {*self._lacking(step, [one.subject.id for one in done])}
+            lacking = {*self._lacking(step, [one.subject.id for one in done], bucket)}
             done = [one for one in done if one.subject.id in lacking]
             attrition = [
                 row
@@ -339,9 +349,11 @@ class Runner:
         )
 
 
-def list_lacking(lake: Lake, run: str, mark: Fingerprint, subjects: Sequence[str]) -> list[str]:
-    """Those that a step has not settled: an error is no outcome."""
-    is_settled = lake.is_settled(run, mark)
+def list_lacking(
+    lake: Lake, run: str, mark: Fingerprint, subjects: Sequence[str], bucket: int | None = None
+) -> list[str]:
+    """Those that a step has not settled: an error is no outcome. With a bucket: subjects of that one."""
+    is_settled = lake.is_settled(run, mark, bucket)
     return [subject for subject in subjects if not is_settled(subject)]
 
 
@@ -357,6 +369,15 @@ def mark_steps(
         upstream = digest([step.name, settings, prompts, upstream])
         marks[step.name] = Fingerprint(step.name, upstream)
     return marks
+
+
+def place_subjects(subjects: Sequence[str], buckets: int) -> Placed:
+    """Subjects by the task that does them and the bucket that they are saved with."""
+    placed: Placed = {}
+    for subject in subjects:
+        bucket = bucket_of(subject, buckets)
+        placed.setdefault(bucket % _STRIPES, {}).setdefault(bucket, []).append(subject)
+    return placed
 
 
 def bucket_of(subject: str, buckets: int) -> int:

@@ -26,7 +26,11 @@ def make_ray_runner(settings: Settings) -> TaskRunner[Any]:
     # Ray reads these when it is imported.
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS": "0"}
     if not settings.ray:
-        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+        # Ray takes 127.0.0.1 for a mistake and listens on all addresses, unless it is told that this machine is never one of several.
+        os.environ |= {
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        }
     elif settings.ray.rpartition(":")[0] not in _LOOPBACK and os.environ.get("RAY_USE_TLS") != "1":
         raise SettingsError(
             f"ENVMILL_RAY is {settings.ray!r}, another machine: a token in clear would travel there. Give Ray certificates, and "

@@ -7,6 +7,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.architecture.sources import find_sources, parse_file
+
 Imports = Mapping[str, frozenset[str]]
 """Module → dotted names it imports; a name inside our tree is always a module of ours."""
 
@@ -14,11 +16,7 @@ Imports = Mapping[str, frozenset[str]]
 def read_imports(root: Path, packages: tuple[str, ...]) -> Imports:
     """Every module of the packages under a root. Functions, `try` and TYPE_CHECKING blocks count
     like any other place."""
-    files = {
-        _module_name(root, path): path
-        for package in packages
-        for path in sorted((root / package).rglob("*.py"))
-    }
+    files = {_module_name(root, path): path for _, path in find_sources(root, packages)}
     return {module: frozenset(_find_imports(module, path, files)) for module, path in files.items()}
 
 
@@ -29,7 +27,7 @@ def _module_name(root: Path, path: Path) -> str:
 
 def _find_imports(module: str, path: Path, files: Mapping[str, Path]) -> Iterator[str]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+    for node in ast.walk(parse_file(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

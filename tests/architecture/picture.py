@@ -12,6 +12,7 @@ from pathlib import Path
 from envmill.settings import ROOT
 from tests.architecture.floors import PACKAGES
 from tests.architecture.imports import Imports, read_imports
+from tests.architecture.sources import parse_file
 
 PAGE = ROOT / "docs/architecture.md"
 Arrows = Mapping[str, frozenset[str]]
@@ -112,7 +113,7 @@ def _read_sentence(root: Path, room: str) -> str:
     path = next(
         (path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None
     )
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) if path else None
+    docstring = ast.get_docstring(parse_file(path)) if path else None
     return " ".join(_until_stop((docstring or "").split("\n\n")[0]).split())
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from envmill.settings import ROOT
 from tests.architecture.floors import PACKAGES
+from tests.architecture.sources import find_sources, parse_file
 
 SEVERAL = {
     "Bundle": "the record of what left the factory, and in `envrun`, which goes out alone, the folder "
@@ -24,11 +25,10 @@ SEVERAL = {
 def find_homes(root: Path) -> Mapping[str, set[str]]:
     """Files that define a public class, by its name."""
     homes: dict[str, set[str]] = defaultdict(set)
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    homes[node.name].add(str(path.relative_to(root)))
+    for name, path in find_sources(root, PACKAGES):
+        for node in ast.walk(parse_file(path)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].add(name)
     return homes
 
 

@@ -10,6 +10,7 @@ import pytest
 from envmill.kinds import KINDS
 from envmill.settings import ROOT
 from tests.architecture.floors import PACKAGES
+from tests.architecture.sources import find_sources, parse_file
 
 HOMES = ("envmill/kinds/",)
 """Where kinds are told apart. The embedded author has a table of renderings by kind, and no
@@ -21,25 +22,22 @@ _MARKS = frozenset(("ERRAND",))
 
 def find_branches(root: Path) -> Iterator[str]:
     """`path:line` of every decision that is a kind's."""
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            name, tree = str(path.relative_to(root)), ast.parse(path.read_text(encoding="utf-8"))
-            if not name.startswith(HOMES):
-                yield from (
-                    f"{name}:{node.lineno}"
-                    for node in ast.walk(tree)
-                    if isinstance(node, ast.expr) and _compares(node)
-                )
-                yield from (f"{name}:{line}" for line in _find_matches(tree))
-                yield from (
-                    f"{name}:{node.lineno}" for node in _find_tests(tree) if _is_tables(node)
-                )
-            if not name.startswith(OPENING):
-                yield from (
-                    f"{name}:{node.lineno}"
-                    for node in ast.walk(tree)
-                    if isinstance(node, ast.expr) and _opens(node)
-                )
+    for name, path in find_sources(root, PACKAGES):
+        tree = parse_file(path)
+        if not name.startswith(HOMES):
+            yield from (
+                f"{name}:{node.lineno}"
+                for node in ast.walk(tree)
+                if isinstance(node, ast.expr) and _compares(node)
+            )
+            yield from (f"{name}:{line}" for line in _find_matches(tree))
+            yield from (f"{name}:{node.lineno}" for node in _find_tests(tree) if _is_tables(node))
+        if not name.startswith(OPENING):
+            yield from (
+                f"{name}:{node.lineno}"
+                for node in ast.walk(tree)
+                if isinstance(node, ast.expr) and _opens(node)
+            )
 
 
 def _compares(node: ast.expr) -> bool:

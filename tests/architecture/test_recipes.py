@@ -13,6 +13,7 @@ from envmill.settings import ROOT
 from schemas.run import RecipeName
 from tests.architecture.floors import PACKAGES
 from tests.architecture.imports import read_imports
+from tests.architecture.sources import find_sources, parse_file
 
 HOME = "envmill/recipes/"
 NAMED = {
@@ -30,18 +31,16 @@ _PATH = re.compile(r"(^|/)recipes(/|$)")
 
 def find_named(root: Path) -> Iterator[str]:
     """Texts outside of `recipes/` that hold a recipe's name, or a path into its folder."""
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            name = path.relative_to(root).as_posix()
-            if name.startswith((HOME, *NAMED)):
-                continue
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if (
-                    isinstance(node, ast.Constant)
-                    and isinstance(node.value, str)
-                    and (_NAME.search(node.value) or _PATH.search(node.value))
-                ):
-                    yield f"{name}:{node.lineno}"
+    for name, path in find_sources(root, PACKAGES):
+        if name.startswith((HOME, *NAMED)):
+            continue
+        for node in ast.walk(parse_file(path)):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and (_NAME.search(node.value) or _PATH.search(node.value))
+            ):
+                yield f"{name}:{node.lineno}"
 
 
 def find_reached(root: Path) -> Iterator[str]:
@@ -56,7 +55,7 @@ def find_reached(root: Path) -> Iterator[str]:
 def find_subclasses(root: Path) -> Iterator[str]:
     """Classes in `recipes/` that build on one of ours."""
     for path in sorted((root / HOME).glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} - {
                 "Protocol"
             }:

@@ -8,6 +8,7 @@ import pytest
 
 from envmill.settings import ROOT
 from tests.architecture.floors import PACKAGES
+from tests.architecture.sources import find_sources
 
 LOOSE = re.compile(r"\bSubject\[Any\]|\bseed or 0\b")
 _PLACES = {"schemas/run.py"}
@@ -15,13 +16,11 @@ _PLACES = {"schemas/run.py"}
 
 
 def find_loose(root: Path) -> Iterator[str]:
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            name = str(path.relative_to(root))
-            if name not in _PLACES:
-                yield from (
-                    f"{name}: {found}" for found in LOOSE.findall(path.read_text(encoding="utf-8"))
-                )
+    for name, path in find_sources(root, PACKAGES):
+        if name not in _PLACES:
+            yield from (
+                f"{name}: {found}" for found in LOOSE.findall(path.read_text(encoding="utf-8"))
+            )
 
 
 def test_subjects_are_typed_and_the_number_of_a_run_is_resolved_once() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from envmill.settings import ROOT
 from tests.architecture.floors import PACKAGES
+from tests.architecture.sources import find_sources, parse_file
 
 BANNED = {"utils", "util", "helpers", "helper", "manager", "misc", "common", "core", "stuff"}
 FILE_LINES = 560
@@ -49,10 +50,8 @@ LONG: dict[str, str] = {
 """`path` or `path:function` → the reason it is long."""
 
 
-def _sources(root: Path) -> Iterator[tuple[str, str]]:
-    for package in (*PACKAGES, "tests"):
-        for path in sorted((root / package).rglob("*.py")):
-            yield str(path.relative_to(root)), path.read_text(encoding="utf-8")
+def _sources(root: Path) -> Iterator[tuple[str, Path]]:
+    return find_sources(root, (*PACKAGES, "tests"))
 
 
 def find_banned(root: Path) -> list[str]:
@@ -60,15 +59,15 @@ def find_banned(root: Path) -> list[str]:
 
 
 def find_long(root: Path) -> Iterator[str]:
-    for name, text in _sources(root):
-        if text.count("\n") > FILE_LINES:
+    for name, path in _sources(root):
+        if path.read_text(encoding="utf-8").count("\n") > FILE_LINES:
             yield name
 
 
 def find_metaphors(root: Path) -> Iterator[str]:
-    for name, text in _sources(root):
+    for name, path in _sources(root):
         if not name.startswith("tests/"):
-            for node in ast.walk(ast.parse(text)):
+            for node in ast.walk(parse_file(path)):
                 if (
                     isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
                     and node.name.strip("_").split("_")[0] in VERBS
@@ -79,14 +78,14 @@ def find_metaphors(root: Path) -> Iterator[str]:
 def find_environment_reads(root: Path) -> Iterator[str]:
     """The engine is handed its settings. Flows and the command line read the process's environment
     once, at the top."""
-    for name, text in _sources(root):
+    for name, path in _sources(root):
         if (
             name.startswith(("envmill", "offline", "schemas", "tasks", "quality"))
             and name not in TOPS
         ):
             reads = [
                 node
-                for node in ast.walk(ast.parse(text))
+                for node in ast.walk(parse_file(path))
                 if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
             ]
             yield from (

@@ -269,10 +269,10 @@ def test_a_compaction_between_two_listings_is_noticed(
         fill(lake, number)
     real, times = lake.store.entries, [1]
 
-    def compact_then_list(folder: str) -> object:
+    def compact_then_list(folder: str, *start: str) -> object:
         if folder.startswith("attrition") and times and times.pop():
             compact(Lake(lake.url), "r1", now=time.time() + 9999)
-        return real(folder)
+        return real(folder, *start)
 
     monkeypatch.setattr(lake.store, "entries", compact_then_list)
     assert len(lake.read(Seed, "r1")) == 3
@@ -284,11 +284,11 @@ def test_a_folder_too_large_for_one_listing_is_read_while_it_grows(
     fill(lake, 0)
     real, number = lake.store.entries, [0]
 
-    def grow_then_list(folder: str) -> object:
+    def grow_then_list(folder: str, *start: str) -> object:
         if folder.startswith("attrition"):
             number[0] += 1
             fill(lake, number[0])
-        return real(folder)
+        return real(folder, *start)
 
     monkeypatch.setattr(lake.store, "whole_listing", 0)
     monkeypatch.setattr(lake.store, "entries", grow_then_list)

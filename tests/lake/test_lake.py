@@ -1,15 +1,19 @@
 """The lake: immutable, committed by the attrition file, the latest attempt counts."""
 
 import random
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from envmill.errors import LakeError
 from envmill.lake.arrow import Stamp, arrow_schema, from_arrow, to_arrow
+from envmill.lake.compaction import compact
 from envmill.lake.events import note
 from envmill.lake.lake import Fingerprint, Lake
+from envmill.lake.stores.base import StoredFile
 from schemas.ledger import Attrition, Evidence
 from schemas.seed import Seed
 
@@ -63,6 +67,43 @@ def test_the_latest_attempt_decides_and_other_fingerprints_are_not_ours(
     lake.publish([], [make_exit("a", "kept", 2)], make_stamp(2))
     lake.publish([], [make_exit("c", "kept", 3)], make_stamp(3, fingerprint="e" * 20))
     assert lake.outcomes("r1", MARK) == {"a": "kept", "b": "kept"}
+
+
+def test_a_bucket_is_followed_by_its_own_files(
+    lake: Lake, make_exit: Make, make_stamp: MakeStamp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of a million subjects has tens of thousands of files a step: who saves one lists none of the others."""
+    lake.publish([], [make_exit("a", "error", 1)], make_stamp(1))
+    lake.publish([], [make_exit("a", "kept", 2)], make_stamp(2))
+    lake.publish([], [make_exit("b", "kept", 1)], replace(make_stamp(1), bucket=11))
+    listed, real = list[str](), lake.store.entries
+
+    def note_listed(folder: str, start: str = "") -> list[StoredFile]:
+        found = real(folder, start)
+        listed.extend(entry.stem for entry in found if folder.startswith("attrition"))
+        return found
+
+    monkeypatch.setattr(lake.store, "entries", note_listed)
+    is_settled = lake.is_settled("r1", MARK, 11)
+    assert (is_settled("a"), is_settled("b")) == (False, True)
+    assert lake.next_attempt("r1", MARK.step, 11) == 2
+    assert listed
+    assert all(f"{MARK.step}-11-" in stem for stem in listed)
+    assert lake.outcomes("r1", MARK) == {"a": "kept", "b": "kept"}, "a later look sees the rest"
+
+
+def test_a_bucket_that_was_merged_is_settled(
+    lake: Lake, make_exit: Make, make_stamp: MakeStamp
+) -> None:
+    lake.publish([], [make_exit("a", "kept", 1)], make_stamp(1))
+    lake.publish([], [make_exit("b", "kept", 1)], replace(make_stamp(1), bucket=11))
+    assert lake.is_settled("r1", MARK, 0)("a")
+    compact(lake, "r1", now=time.time() + 9999, grace=0)
+    compact(lake, "r1", now=time.time() + 9999, grace=0)
+    lake.publish([], [make_exit("c", "kept", 2)], make_stamp(2))
+    for one in (lake, Lake(lake.url)):
+        is_settled = one.is_settled("r1", MARK, 0)
+        assert (is_settled("a"), is_settled("c"), is_settled("d")) == (True, True, False)
 
 
 def test_a_disk_that_fills_up_inside_a_batch_leaves_nothing_that_counts(

@@ -48,6 +48,10 @@ def test_a_store_lists_reads_and_deletes(place: str) -> None:
     (entry,) = store.entries("t/run=r")
     assert (entry.name, entry.stem, entry.size) == ("t/run=r/b.parquet", "b", 2)
     assert abs(entry.modified - read_clock(store)) < 5
+    store.put_if_absent("t/run=r/ba.parquet", b"ba")
+    assert [one.stem for one in store.entries("t/run=r", "b")] == ["b", "ba"]
+    assert [one.stem for one in store.entries("t/run=r", "ba")] == ["ba"]
+    assert store.entries("t/run=r", "t") == []
     assert store.read("t/run=r/b.parquet") == b"bb"
     store.delete("t/run=r/b.parquet")
     store.delete("t/run=r/b.parquet")

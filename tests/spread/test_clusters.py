@@ -20,6 +20,8 @@ from tests.soak import count
 
 OPTIONS = {"environments": 3, "scenarios": 2, "attempts": 1, "seed": 5, "mistakes": 0.05}
 LOCKS = Path(__file__).parent / "locks"
+LOOPBACK = ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF00000100007F")
+"""As the kernel spells 127.0.0.1, ::1 and ::ffff:127.0.0.1."""
 KEY = "sk-planted-where-a-spread-run-must-not-show-it"
 EVENTS: set[type[Record]] = {RunEvent, Attrition, ModelCall, Evidence}
 
@@ -98,7 +100,7 @@ def list_doors(plant: Plant, run: str) -> list[int]:
         for line in Path(table).read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A" and fields[9] in inodes:
-                assert fields[1].split(":")[0] in ("0100007F", "0" * 24 + "01000000"), (
+                assert fields[1].split(":")[0] in LOOPBACK, (
                     f"it listens beyond this machine: {line}"
                 )
                 found.add(int(fields[1].split(":")[1], 16))
@@ -137,8 +139,8 @@ def knock(port: int) -> str:
         "/api/jobs/",
         "/status",
     ):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=3)
         try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=3)
             connection.request("GET", path)
             answer = connection.getresponse()
             content = answer.read(200)
@@ -148,6 +150,8 @@ def knock(port: int) -> str:
                 return f"GET {path}: {answer.status} {content!r}"
         except (OSError, http.client.HTTPException):
             break
+        finally:
+            connection.close()
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:

@@ -10,6 +10,7 @@ from envmill.kinds.base import Breach, BuildContext, BuildResult, Composition, P
 from envmill.kinds.dialogue.atoms import read_repertoire
 from envmill.kinds.dialogue.breaches import list_breaches
 from envmill.kinds.dialogue.compile import compile_clauses
+from envmill.kinds.dialogue.counters import find_counters
 from envmill.kinds.dialogue.equipping import equip
 from envmill.kinds.dialogue.marks import find_mark_faults
 from envmill.kinds.dialogue.plan import FILE, ClauseScope, find_dialogue_faults, read_dialogue
@@ -109,6 +110,7 @@ class DialogueKind(JailedKind):
         told = {fact.value for fact in base.facts}
         changes = {
             "sides": dict(dialogue.sides),
+            "frame": [*base.frame, *await find_counters(environment, sandbox)],
             "procedure": [*base.procedure, *asked.procedure],
             "facts": [*base.facts, *(fact for fact in asked.facts if fact.value not in told)],
             "harm": [*base.harm, *asked.harm],

@@ -41,8 +41,8 @@ class Store(Protocol):
         """Publish whole and durable, or not at all; False when somebody was first."""
         ...
 
-    def entries(self, folder: str) -> list[StoredFile]:
-        """Published files directly in a folder, by name; none when there is no such folder."""
+    def entries(self, folder: str, start: str = "") -> list[StoredFile]:
+        """Published files directly in a folder whose names start so, by name; none when there is no such folder."""
         ...
 
     def folders(self, folder: str) -> list[str]:

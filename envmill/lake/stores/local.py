@@ -57,11 +57,11 @@ class LocalStore:
             with contextlib.suppress(OSError):
                 part.unlink()
 
-    def entries(self, folder: str) -> list[StoredFile]:
+    def entries(self, folder: str, start: str = "") -> list[StoredFile]:
         found: list[StoredFile] = []
         with contextlib.suppress(FileNotFoundError), os.scandir(self.root / folder) as listing:
             for one in listing:
-                if one.name.startswith("."):
+                if one.name.startswith(".") or not one.name.startswith(start):
                     continue
                 with contextlib.suppress(FileNotFoundError):
                     if one.is_file():

@@ -59,7 +59,7 @@ class S3Store:
                 time.sleep(_PAUSE * 2**attempt)
         return False
 
-    def entries(self, folder: str) -> list[StoredFile]:
+    def entries(self, folder: str, start: str = "") -> list[StoredFile]:
         """By pages: a folder of a million files would take 1.5 GB as s3fs lists it."""
         return sorted(
             (
@@ -68,7 +68,7 @@ class S3Store:
                     int(one["Size"]),
                     cast(datetime, one["LastModified"]).timestamp(),
                 )
-                for page in self._list(folder)
+                for page in self._list(folder, start)
                 for one in page.get("Contents", ())
                 if not one["Key"].endswith("/")
             ),
@@ -98,11 +98,11 @@ class S3Store:
     def locate(self, name: str) -> str:
         return f"{self.url}/{name}"
 
-    def _list(self, folder: str) -> Iterator[Mapping[str, Any]]:
+    def _list(self, folder: str, start: str = "") -> Iterator[Mapping[str, Any]]:
         bucket, _, prefix = self.url.removeprefix("s3://").partition("/")
         asked: dict[str, str] = {
             "Bucket": bucket,
-            "Prefix": "/".join(filter(None, (prefix, folder))) + "/",
+            "Prefix": "/".join([*filter(None, (prefix, folder)), start]),
             "Delimiter": "/",
         }
         while True:
