@@ -1,8 +1,10 @@
 """Rows of a table, wherever they lie: in memory, or on disk, where each is read when it is asked for."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol, Self, TypeVar, cast
+from collections.abc import Callable, Collection, Iterator, Sequence
+from heapq import merge
+from itertools import chain
+from typing import Any, Protocol, Self, TypeVar, cast, overload
 
 
 class Identified(Protocol):
@@ -40,6 +42,62 @@ class StoredRows(Sequence[N_co]):
     @abstractmethod
     def where(self, wanted: Callable[[Any], bool]) -> Self:
         """Only those that something holds of."""
+
+
+class UnitedRows(StoredRows[N]):
+    """Rows of several parts as one; of an id that several have, the last one's."""
+
+    def __init__(self, parts: Sequence[StoredRows[N]]) -> None:
+        self._homes = {name: place for place, part in enumerate(parts) for name in part.ids}
+        self._parts = [
+            part.keep({name for name in part.ids if self._homes[name] == place})
+            for place, part in enumerate(parts)
+        ]
+        self.ids = sorted(self._homes)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[N]:
+        return merge(*self._parts, key=_name)
+
+    @overload
+    def __getitem__(self, place: int) -> N: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[N]: ...
+    def __getitem__(self, place: int | slice) -> N | Sequence[N]:
+        if isinstance(place, int):
+            return self.get(self.ids[place])
+        return [self.get(name) for name in self.ids[place]]
+
+    def get(self, name: str) -> N:
+        return self._parts[self._homes[name]].get(name)
+
+    def of(self, owner: str) -> Sequence[N]:
+        return sorted(chain.from_iterable(part.of(owner) for part in self._parts), key=_name)
+
+    def owners(self) -> dict[str, str]:
+        return {name: owner for part in self._parts for name, owner in part.owners().items()}
+
+    def keep(self, names: Collection[str]) -> Self:
+        return type(self)([part.keep(names) for part in self._parts])
+
+    def where(self, wanted: Callable[[Any], bool]) -> Self:
+        return type(self)([part.where(wanted) for part in self._parts])
+
+
+def _name(one: Identified) -> str:
+    return one.id
+
+
+def unite(parts: Sequence[Sequence[N]]) -> Sequence[N]:
+    """Rows of several parts, each once. Those of one part stay where they lie, as do those that all lie on disk."""
+    if len(parts) == 1:
+        return parts[0]
+    stored = [found for part in parts if (found := _find_stored(part)) is not None]
+    if len(stored) == len(parts):
+        return UnitedRows(stored)
+    return tuple({one.id: one for part in parts for one in part}.values())
 
 
 def _find_stored(rows: object) -> "StoredRows[Any] | None":

@@ -23,6 +23,9 @@ from envmill.lake.stores.local import make_folder, sync_folder
 from schemas.ledger import ModelCall
 from schemas.shapes import Row, upgrade, version_of
 
+_MOST_CALLS, _MOST_CHARACTERS = 2048, 16 * 2**20
+"""Of one file that is sealed."""
+
 
 class Journal:
     """One process's journal of one run; the file stays locked while the process lives."""
@@ -140,25 +143,39 @@ def seal(folder: Path, lake: Lake, stamp: Stamp) -> int:
         with contextlib.suppress(FileNotFoundError), path.open("r+b") as file:
             if not try_lock(file.fileno()):
                 continue
-            if calls := list(_read_journal(path)):
-                lake.put(ModelCall, calls, f"seal-{path.stem}", stamp)
+            for number, calls in enumerate(_divide(_read_journal(path))):
+                name = f"seal-{path.stem}" + (f"-{number}" if number else "")
+                lake.put(ModelCall, calls, name, stamp)
+                sealed += len(calls)
             path.unlink()
-            sealed += len(calls)
     return sealed
 
 
+def _divide(calls: Iterator[ModelCall]) -> Iterator[list[ModelCall]]:
+    """Calls of one file each, the same ones every time: a journal of a large run does not fit in memory."""
+    part, size = list[ModelCall](), 0
+    for call in calls:
+        part.append(call)
+        size += len(call.reply) + len(call.reasoning)
+        if len(part) >= _MOST_CALLS or size >= _MOST_CHARACTERS:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
 def _read_journal(path: Path) -> Iterator[ModelCall]:
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(
-        lines[:-1], start=1
-    ):  # what follows the last newline is torn or empty
-        try:
-            yield ModelCall.model_validate(_renew(orjson.loads(line)))
-        except (ValueError, KeyError, TypeError) as error:
-            raise LakeError(
-                f"{path}, line {number} is damaged ({error}). Delete that line: only its call is "
-                "then asked again."
-            ) from error
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return  # torn
+            try:
+                yield ModelCall.model_validate(_renew(orjson.loads(line)))
+            except (ValueError, KeyError, TypeError) as error:
+                raise LakeError(
+                    f"{path}, line {number} is damaged ({error}). Delete that line: only its call "
+                    "is then asked again."
+                ) from error
 
 
 def _renew(row: Row) -> Row:

@@ -8,7 +8,7 @@ known? ──yes─────────────────────�
 import asyncio
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -90,7 +90,7 @@ class Gateway:
         self,
         provider: Provider,
         journal: Journal,
-        known: dict[tuple[str, int], ModelCall],
+        known: MutableMapping[tuple[str, int], ModelCall],
         seed: int,
         others: Mapping[Role, Provider] = MappingProxyType({}),
         discipline: CallPolicy | None = None,
@@ -130,8 +130,8 @@ class Gateway:
                 describe(request, key[0], provider, count_characters(request)) | told
             )
             await self._journal.append(entry)
-            if entry.answers:
-                self._known.setdefault(key, entry)
+            if entry.answers and key not in self._known:
+                self._known[key] = entry
         return heard
 
     def _is_kin(self, role: Role) -> bool:

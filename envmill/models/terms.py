@@ -4,13 +4,15 @@ and what the ledger knows."""
 from collections.abc import Iterable
 
 from envmill.errors import SettingsError
+from envmill.lake.catching_up import read_new
 from envmill.lake.coordination import Coordinator
 from envmill.lake.events import note
 from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
+from envmill.lake.replies import StoredReplies
 from envmill.models.base import Provider
 from envmill.models.budget import Allowance, Amount, Budget
-from envmill.models.gateway import CallPolicy, Known
+from envmill.models.gateway import CallPolicy
 from envmill.models.limiter import ModelLimits
 from envmill.models.prices import Prices
 from envmill.models.redaction import Redactor
@@ -77,9 +79,9 @@ def set_terms(
     coordinator: Coordinator,
     lake: Lake,
     cast: RoleModels,
-    calls: Iterable[ModelCall],
+    spent: Amount,
 ) -> CallPolicy:
-    """Open the budget of the run and our shares of the limits. Whoever sets terms closes them."""
+    """Open the budget of the run and our shares of the limits. Whoever sets terms closes them. `spent`: what the run has spent."""
     prices = Prices.load(settings.prices)
     providers: list[Provider] = [cast.author, *cast.others.values()]
     if allowance.money is not None:
@@ -92,9 +94,7 @@ def set_terms(
         ),
         retries=Retries(deadline=settings.call_seconds),
         prices=prices,
-        budget=Budget(coordinator, run, allowance, count_spent(calls))
-        if allowance.bounded
-        else None,
+        budget=Budget(coordinator, run, allowance, spent) if allowance.bounded else None,
         shares=Shares(coordinator),
         is_assured=coordinator.is_assured,
         redactor=Redactor(endpoint.key.reveal() for endpoint in settings.endpoints.values()),
@@ -116,16 +116,13 @@ def hold_calls(settings: Settings) -> CallPolicy:
     )
 
 
-def read_replies(run: str, settings: Settings, lake: Lake) -> Known:
+def read_replies(run: str, settings: Settings, lake: Lake) -> StoredReplies:
     """Every reply of a run that can be given again, sealed or not."""
-    journalled = list(
-        read_calls(settings.home / "journal" / run)
-    )  # before the lake: seen twice rather than missed
-    return {
-        (call.request, call.sample): call
-        for call in (*lake.read(ModelCall, run), *journalled)
-        if call.answers
-    }
+    known = StoredReplies()
+    # Before the lake: seen twice rather than missed.
+    known.learn(read_calls(settings.home / "journal" / run))
+    known.learn(read_new(lake, ModelCall, run, set()))
+    return known
 
 
 def count_spent(calls: Iterable[ModelCall]) -> Amount:

@@ -4,7 +4,7 @@ lake, journals of the home ─► known ─► door ─► own journal ─► la
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,8 @@ from envmill.lake.catching_up import read_new
 from envmill.lake.coordination import HeldLease
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
+from envmill.lake.replies import StoredReplies
+from envmill.models.terms import count_spent
 from schemas.ledger import ModelCall
 
 
@@ -23,17 +25,17 @@ class RunCalls:
     def __init__(self, run: str, lake: Lake, folder: Path) -> None:
         self._run, self._lake, self._folder = run, lake, folder
         self._seen: set[str] = set()
-        self.known: dict[tuple[str, int], ModelCall] = {}
+        self.known = StoredReplies()
         """Replies that need not be asked for, by the hash of their request and the sample."""
-        self.at_opening = self._learn()
-        """What the run had asked when this process came to it."""
+        self.spent = count_spent(self._learn())
+        """What the run had spent when this process came to it."""
         self.journal = Journal(folder)
 
     @asynccontextmanager
     async def shared(self, lease: HeldLease) -> AsyncGenerator[None]:
         """For the block, work on what the lease is of: know what its earlier holders asked, and leave to later ones what we asked."""
         if lease.inherited and not lease.coordinator.local:
-            await asyncio.to_thread(self._learn)
+            await asyncio.to_thread(count_spent, self._learn())
         try:
             yield
         finally:
@@ -45,14 +47,18 @@ class RunCalls:
         await self.journal.close()
         seal(self._folder, self._lake, _make_stamp(self._run))
 
-    def _learn(self) -> list[ModelCall]:
+    def _learn(self) -> Iterator[ModelCall]:
+        """Calls that came to the lake and the home since the last time; each is known once it is yielded. A call may come twice."""
         seal(self._folder, self._lake, _make_stamp(self._run))
-        journalled = list(
-            read_calls(self._folder)
-        )  # before the lake: a journal sealed between the two is then seen twice, never missed
-        calls = [*read_new(self._lake, ModelCall, self._run, self._seen), *journalled]
-        self.known.update({(call.request, call.sample): call for call in calls if call.answers})
-        return calls
+        # Before the lake: a journal sealed between the two is then seen twice, never missed.
+        for calls in (
+            read_calls(self._folder),
+            read_new(self._lake, ModelCall, self._run, self._seen),
+        ):
+            for call in calls:
+                if call.answers:
+                    self.known[call.request, call.sample] = call
+                yield call
 
     async def _publish(self) -> None:
         if await self.journal.rotate():

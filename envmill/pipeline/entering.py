@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from sys import intern
 
 from envmill.agents.loop import MASKED
 from envmill.agents.transcript import list_sampled
@@ -315,18 +316,18 @@ def score_attempt(rollout: Rollout, again: Reverification | None = None) -> Scor
     same = again is not None and (again.outcome, again.reward) == (rollout.outcome, rollout.reward)
     rejudged = again is not None and not same
     ended = rollout.termination if rollout.termination in MASKED else "unjudged"
-    return ScoredAttempt(
+    return ScoredAttempt(  # texts that many attempts share are held once
         rollout.id,
-        rollout.scenario,
-        rollout.environment,
+        intern(rollout.scenario),
+        intern(rollout.environment),
         rollout.form,
-        rollout.policy,
+        intern(rollout.policy),
         None if rejudged else rollout.reward,
-        verifier_version=again.verifier_version if again else rollout.verifier_version,
-        group=rollout.rollout_group,
+        verifier_version=intern(again.verifier_version if again else rollout.verifier_version),
+        group=intern(rollout.rollout_group),
         attempt=rollout.attempt,
-        checkpoint=rollout.checkpoint,
-        termination=rollout.termination,
+        checkpoint=intern(rollout.checkpoint),
+        termination=intern(rollout.termination),
         mask="rejudged" if rejudged else ended if rollout.reward is None else "",
         outcome=rollout.outcome,
     )

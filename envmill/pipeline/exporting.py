@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from envmill.errors import SettingsError
 from envmill.findings import Finding
 from envmill.gates.protected_texts import read_protected
 from envmill.interop.consumers import CONSUMERS, export_for, find_left_out, harbor
-from envmill.interop.exporters.base import Band, ExportSet, OutputFolder
+from envmill.interop.exporters.base import Band, ExportSet, OutputFolder, hold_folders
 from envmill.interop.exporters.licence_terms import read_terms
 from envmill.interop.exporters.scanning import ScanFinding
 from envmill.lake.lake import Fingerprint, Lake
@@ -35,7 +36,7 @@ from envmill.stages.export import (
     describe_mixed,
     keep_band,
     keep_splits,
-    pack_cargo,
+    stream_cargo,
     unite_loads,
 )
 from envmill.stages.holding import describe_flagged
@@ -109,8 +110,9 @@ def pack(
         raise SettingsError(
             f"{describe_mixed(versions)}. {', '.join(sorted(REWARDED))} refuse them; {others}."
         )
-    parcels = pack_cargo(cargo, options.exporters, scripted=options.scripted, encode=encode)
-    return [*parcels, *(parcel for name in options.consumers for parcel in _pack_for(name, cargo))]
+    parcels = stream_cargo(cargo, options.exporters, scripted=options.scripted, encode=encode)
+    more = (parcel for name in options.consumers for parcel in _pack_for(name, cargo))
+    return hold_folders(chain(parcels, more))
 
 
 def read_load(lake: Lake, run: str) -> ExportInput:

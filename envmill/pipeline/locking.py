@@ -8,13 +8,13 @@ settings, models, prompts, versions ─────────────┴�
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # (pyarrow ships no types)
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import orjson
@@ -23,6 +23,7 @@ from pydantic import ValidationError
 
 from envmill.errors import SettingsError
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet, OutputFolder, ScoredAttempt
+from envmill.interop.exporters.contents import Content, digest_content, read_content
 from envmill.interop.tokens.sheet import encode_cargo
 from envmill.interop.tokens.tokenizer import ChatTokenizer
 from envmill.lake.lake import Lake
@@ -180,12 +181,12 @@ def hash_record(one: Record | ScoredAttempt | AttemptTranscript) -> str:
 
 def lock_folder(folder: OutputFolder) -> LockedFolder:
     """The files and those beside them: all that is written."""
-    files = {**folder.files, **folder.beside}
+    files: dict[str, Content] = {**folder.files, **folder.staged, **folder.beside}
     return LockedFolder(
         name=folder.name,
         exporter=folder.exporter,
         rows=folder.rows,
-        files={name: sha256(content).hexdigest() for name, content in sorted(files.items())},
+        files={name: digest_content(files[name], sha256()) for name in sorted(files)},
         order={
             name: ids
             for name, content in sorted(files.items())
@@ -207,14 +208,18 @@ def _read_code(*folders: str) -> dict[str, bytes]:
     }
 
 
-def _list_ids(name: str, content: bytes) -> list[str]:
+def _list_ids(name: str, content: Content) -> list[str]:
     """Ids of a Parquet file's rows. JSON Lines have the order of the Parquet file beside them."""
     if not name.endswith(".parquet"):
         return []
-    columns = set(parquet.read_schema(io.BytesIO(content)).names)
-    key = next((one for one in _ROW_IDS if one in columns), "")
-    wanted = [key, *(("form",) if key == "scenario" and "form" in columns else ())] if key else []
-    table = parquet.read_table(io.BytesIO(content), columns=wanted)
+    with TemporaryFile() as file:
+        file.writelines(read_content(content))
+        file.seek(0)
+        columns = set(parquet.read_schema(file).names)
+        key = next((one for one in _ROW_IDS if one in columns), "")
+        form = ("form",) if key == "scenario" and "form" in columns else ()
+        wanted = [key, *form] if key else []
+        table = parquet.read_table(file, columns=wanted)
     return [
         " ".join(map(str, row))
         for row in zip(*(table[one].to_pylist() for one in wanted), strict=True)

@@ -61,8 +61,11 @@ async def open_walk(
         agree_on_coordinator(run, lake, coordinator)
         calls = RunCalls(run, lake, settings.home / "journal" / run)
         allowance = agree_on_budget(run, asked, config, lake)
+        by_order = config.playback == "by-order"
         playback = open_playback(
-            _read_recording(config, settings, lake), calls.at_opening, config.playback == "by-order"
+            _read_recording(config, settings, lake),
+            calls.known.values() if by_order else (),
+            by_order,
         )
         cast = open_cast(
             config,
@@ -71,9 +74,7 @@ async def open_walk(
         )
         if config.provider == "replay":
             cast = RoleModels(cast.author, {**playback, **cast.others})
-        terms = set_terms(
-            run, config, allowance, settings, coordinator, lake, cast, calls.at_opening
-        )
+        terms = set_terms(run, config, allowance, settings, coordinator, lake, cast, calls.spent)
         _bind_batches(cast, terms, calls.known)
         calibrations = tuple(read_calibrations(settings.calibrations))
         keepers = GateWorkers(settings, find_truth)

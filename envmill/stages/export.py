@@ -6,7 +6,7 @@ Load ──licence, provisional, split──► Cargo ──exporters──► p
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from envmill.agents import is_scripted
 from envmill.agents.limits import RolloutLimits
@@ -24,9 +24,8 @@ from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list
 from envmill.stages.partial import pay_whole
 from envmill.stages.review import read_pairs
 from schemas.base import Json
-from schemas.stored import Identified, choose
+from schemas.stored import choose, unite
 
-N = TypeVar("N", bound=Identified)
 _UNKNOWN = ("", "unknown")
 _UNMEASURED = (
     "all that is left is provisional: a required gate was not measured; set `provisional` to "
@@ -199,7 +198,7 @@ def _find_formless(cargo: ExportSet, exporter: str) -> set[str]:
 def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     """Several runs as one: what two of them hold is there once."""
     parts: dict[str, Any] = {
-        name: _unite_rows([getattr(load.cargo, name) for load in loads])
+        name: unite([getattr(load.cargo, name) for load in loads])
         for name in (
             "environments",
             "tests",
@@ -236,13 +235,6 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
         accepted=accepted,
         **marked,
     )
-
-
-def _unite_rows(parts: Sequence[Sequence[N]]) -> Sequence[N]:
-    """Those of one run stay where they lie."""
-    if len(parts) == 1:
-        return parts[0]
-    return tuple({one.id: one for part in parts for one in part}.values())
 
 
 def unite_reports(reports: Sequence[ContaminationReport | None]) -> ContaminationReport | None:

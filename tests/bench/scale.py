@@ -38,13 +38,18 @@ def measure_growth(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
     least = max(told["peak"] for told in first["parts"].values())
     yield {"id": "peak", "what": what, "measured": peaks[highest], "baseline": least, "unit": "MB"}
     for name in ("own", "seconds"):
-        spent = [sum(told[name] for told in one["parts"].values()) for one in (first, last)]
+        spent = [add_up(one, name) for one in (first, last)]
         said = "processor time of the process" if name == "own" else "time by the clock"
         yield {
             "id": f"exponent_{name}",
             "what": f"exponent of the {said} from {sizes[0]:,} to {sizes[-1]:,} scenarios",
             "measured": math.log(spent[1] / spent[0]) / math.log(sizes[-1] / sizes[0]),
         }
+
+
+def add_up(run: dict[str, Any], name: str) -> float:
+    """Seconds of all parts of a run, by the clock or of the processor."""
+    return sum(told[name] for told in run["parts"].values())
 
 
 def measure_scheduler(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:

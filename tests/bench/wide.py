@@ -99,18 +99,18 @@ async def _measure(
 ) -> tuple[float, float, float]:
     """A session, a call and a verdict."""
     program, reset, read = Program.shown(environment), start(scenario), _find_read(environment)
-    began = _count_spent()
+    began = count_spent()
     for _ in range(SESSIONS):
         await sandbox.play(program, [reset], hashes="none")
-    sessions, began = _count_spent() - began, _count_spent()
+    sessions, began = count_spent() - began, count_spent()
     seen = await sandbox.play(program, [reset, *[Invoke(read)] * CALLS], hashes="none")
-    calls = _count_spent() - began
+    calls = count_spent() - began
     assert seen[-1].outcome == "ok", seen[-1]
     end = (await sandbox.play(program, [reset, *map(Invoke, scenario.oracle), Look()]))[-1].state
-    ending, began = Ending(scenario.initial_state, end, (), [scenario.say]), _count_spent()
+    ending, began = Ending(scenario.initial_state, end, (), [scenario.say]), count_spent()
     for _ in range(SESSIONS):
         assert (await decide(sandbox, scenario.verifier, ending, scenario.clock)).reward == 1.0
-    verdicts = _count_spent() - began
+    verdicts = count_spent() - began
     return sessions * 1e3 / SESSIONS, calls * 1e6 / CALLS, verdicts * 1e3 / SESSIONS
 
 
@@ -125,7 +125,7 @@ def _find_read(environment: Environment) -> Call:
     )
 
 
-def _count_spent() -> float:
+def count_spent() -> float:
     """Processor seconds, the jail's included."""
     return time.process_time() + read_children()
 

@@ -19,6 +19,7 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.compaction import compact
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
+from envmill.lake.replies import StoredReplies
 from schemas.ledger import ModelCall
 
 
@@ -74,6 +75,49 @@ async def test_sealing_spares_the_living_and_loses_nothing(
     await living.close()
     assert seal(tmp_path / "j", lake, make_stamp()) == 1
     assert len(lake.read(ModelCall, "r1")) == 2
+
+
+async def test_a_large_journal_is_sealed_into_several_files(
+    tmp_path: Path, lake: Lake, make_stamp: Callable[..., Stamp], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sealing that was killed between two of them makes the same files again."""
+    monkeypatch.setattr("envmill.lake.journal._MOST_CHARACTERS", 250)
+    journal = Journal(tmp_path / "j")
+    for number in range(7):
+        await journal.append(make_call(str(number), "x" * 100))
+    await journal.close()
+    kept = journal.path.read_bytes()
+    assert seal(tmp_path / "j", lake, make_stamp()) == 7
+    names = lake.files("model_calls", "r1")
+    assert len(names) == 3
+    journal.path.write_bytes(kept)
+    assert seal(tmp_path / "j", lake, make_stamp()) == 7
+    assert lake.files("model_calls", "r1") == names
+    assert sorted(call.ordinal for call in lake.read(ModelCall, "r1")) == [*map(str, range(7))]
+
+
+def test_stored_replies_are_a_mapping() -> None:
+    calls = {(str(number), number % 3): make_call(str(number)) for number in range(10)}
+    stored = StoredReplies()
+    stored.update(calls)
+    assert dict(stored) == calls
+    assert ("3", 0) in stored
+    assert ("3", 1) not in stored
+    assert stored.get(("3", 1)) is None
+    del stored["3", 0]
+    assert len(stored) == 9
+
+
+async def test_replies_are_stored_from_several_threads() -> None:
+    stored = StoredReplies()
+
+    def store(first: int) -> None:
+        for number in range(first, first + 100):
+            stored[str(number), 0] = make_call(str(number))
+            assert stored[str(number), 0].ordinal == str(number)
+
+    await asyncio.gather(*(asyncio.to_thread(store, first) for first in range(0, 800, 100)))
+    assert len(stored) == 800
 
 
 _KILLED = """

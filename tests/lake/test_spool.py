@@ -14,6 +14,7 @@ from envmill.lake.arrow import Stamp, to_arrow
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.spool import RowSpool, StoredRecords, pack
 from schemas.environment import Test
+from schemas.stored import StoredRows, unite
 from tests.specimens import make_environment, make_tests
 
 MARK = Fingerprint("environments-build", "f" * 20)
@@ -120,3 +121,30 @@ def test_a_row_whose_id_does_not_match_is_refused_at_its_first_reading() -> None
         assert [*rows.keep({good.id})] == [good]
         with pytest.raises(ValidationError, match="does not match its content"):
             rows.get(bad["id"])
+
+
+def test_united_rows_are_those_of_all_parts_once() -> None:
+    """Of a row that two parts have, the last one's counts."""
+    dice, spool = random.Random(5), RowSpool()
+    parts: list[list[Test]] = []
+    for part in range(3):
+        some = [make_test(0, number % 4, str(number)) for number in dice.sample(range(30), 12)]
+        parts.append([one.model_copy(update={"name": f"part {part}"}) for one in some])
+    stored = [
+        spool.hold(Test, [to_arrow(Test, rows, STAMP).to_pylist()], "environment") for rows in parts
+    ]
+    plain = {one.id: one for rows in parts for one in rows}
+    ordered = [plain[name] for name in sorted(plain)]
+    united = unite(stored)
+    assert isinstance(united, StoredRows)
+    assert len(plain) < sum(map(len, parts))
+    assert ([*united], len(united), [*united.ids]) == (ordered, len(plain), sorted(plain))
+    assert (united[0], united[-1], [*united[1:4]]) == (ordered[0], ordered[-1], ordered[1:4])
+    assert united.owners() == {one.id: one.environment for one in ordered}
+    for owner in {one.environment for one in ordered}:
+        assert [*united.of(owner)] == [one for one in ordered if one.environment == owner]
+    some = {*dice.sample(united.ids, 5)}
+    assert [*united.keep(some)] == [one for one in ordered if one.id in some]
+    assert [*united.where(lambda one: one.id in some)] == [one for one in ordered if one.id in some]
+    with pytest.raises(KeyError):
+        united.get("test_0")

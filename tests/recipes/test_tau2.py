@@ -14,7 +14,7 @@ from envmill.kinds import KINDS
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.base import Composition
 from envmill.kinds.dialogue.atoms import ATOMS, find_atom_faults, read_repertoire
-from envmill.kinds.dialogue.composing import list_able, select
+from envmill.kinds.dialogue.composing import list_able, select, write_reply
 from envmill.kinds.dialogue.equipping import judge_repertoire
 from envmill.kinds.dialogue.kind import DialogueKind
 from envmill.kinds.dialogue.plan import read_dialogue
@@ -34,8 +34,8 @@ from schemas.dialogue_prompts import ComposedReply, DeskTestsReply, WordsReply
 from schemas.environment import Environment
 from schemas.run import RunConfig
 from schemas.scenario import Draft
-from tests.kinds.dialogue.test_recorded import read_recorded
 from tests.recipes.test_hooks import Noting
+from tests.soak import count
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 RECIPE = tau2.make([])
@@ -77,6 +77,19 @@ def change(desk: Environment, spoil: Callable[[dict[str, Any]], None]) -> Repert
     assert found is not None
     told = found.model_dump(mode="json")
     spoil(told)
+    return Repertoire.model_validate(told)
+
+
+def shorten(repertoire: Repertoire, *names: str) -> Repertoire:
+    """The named atoms and three that the user mends: to judge every atom of the desk takes long."""
+    mended = [atom.id for atom in repertoire.atoms if not atom.unfixable and atom.id not in names]
+    left = {*names, *mended[:3]}
+    told = repertoire.model_dump(mode="json")
+    told["atoms"] = [
+        atom | {"apart": [name for name in atom["apart"] if name in left]}
+        for atom in told["atoms"]
+        if atom["id"] in left
+    ]
     return Repertoire.model_validate(told)
 
 
@@ -142,7 +155,8 @@ async def test_honest_atoms_hold(desk: Environment, jail: Sandbox) -> None:
 async def test_a_claim_that_does_not_hold_is_told(
     desk: Environment, jail: Sandbox, code: str
 ) -> None:
-    assert code in await judge(change(desk, SPOILT[code]), desk, jail)
+    spoilt = shorten(change(desk, SPOILT[code]), "profile_lost", "seal_broken")
+    assert code in await judge(spoilt, desk, jail)
 
 
 async def test_a_fault_of_both_sides_that_one_mends_is_told(
@@ -150,7 +164,8 @@ async def test_a_fault_of_both_sides_that_one_mends_is_told(
 ) -> None:
     """The profile waits from the start: what the desk does is idle, or the user does without it."""
     spoil = write("profile_lost", breaks=[at("profile", "waiting")])
-    assert await judge(change(desk, spoil), desk, jail) & {"one_sided", "idle_step"}
+    spoilt = shorten(change(desk, spoil), "profile_lost")
+    assert await judge(spoilt, desk, jail) & {"one_sided", "idle_step"}
 
 
 async def test_what_the_policy_asks_for_first_makes_no_fault_of_both_sides(
@@ -174,7 +189,7 @@ async def test_what_the_policy_asks_for_first_makes_no_fault_of_both_sides(
     def spoil(told: dict[str, Any]) -> None:
         pick(told, alone)["fix"].insert(0, verify)
 
-    assert await judge(change(desk, spoil), desk, jail) == set()
+    assert await judge(shorten(change(desk, spoil), alone), desk, jail) == set()
 
 
 @pytest.mark.parametrize(
@@ -260,52 +275,6 @@ async def test_words_are_held_to_what_was_composed(desk: Environment, jail: Sand
     assert find(f"{plain} {symptoms}", **honest) == ""
 
 
-async def test_a_wish_promises_no_more_than_the_symptoms_tell(
-    desk: Environment, jail: Sandbox
-) -> None:
-    """Nobody can tell the agent of what no symptom speaks of."""
-    found = await compose(desk, jail, 0)
-    hidden = {"hidden": [], "facts": {}}
-    symptoms = ["The rooms are a bit cold.", "Nobody has told me when the yearly visit will be."]
-    composed = found.model_copy(
-        update=hidden | {"symptoms": symptoms, "handed": ["A lamp glows red."]}
-    )
-
-    def find(*goals: str) -> str:
-        told = {"opening": " ".join([*symptoms, "A red lamp."]), "stop": "it is warm"}
-        words = WordsReply.model_validate(told | {"goals": goals, "persona": "Any."})
-        return tau2.find_word_fault(words, composed)
-
-    for wish in (
-        "I want the rooms warm again, please.",
-        "I want the rooms to be warm and to know when the visit is.",
-        "I want to know who takes the red lamp over.",
-        "It should all work again, and soon.",
-    ):
-        assert find(wish) == "", wish
-    for wish in (
-        "I want the software updated.",
-        "I want the yearly visit booked and the controller back in the network.",
-        "I want the rooms to get warmer, with enough water in the pump.",
-    ):
-        assert "no symptom speaks of" in find(wish), wish
-
-
-async def test_wishes_of_real_authors_are_read() -> None:
-    """They were shown goals that said more than was broken: what eight of eleven users then wished
-    stood in no symptom. The others are kept."""
-    refused = list[int]()
-    for place, told in enumerate(read_recorded()["scenarios"]):
-        user = told["user"]
-        words = WordsReply.model_validate(
-            {name: user[name] for name in ("opening", "goals", "persona", "stop")}
-        )
-        composed = ComposedReply(initial_state={}, request="", oracle=[])
-        if tau2.find_word_fault(words, composed):
-            refused.append(place)
-    assert refused == [0, 1, 3, 4, 5, 6, 7, 8]
-
-
 async def test_atoms_that_make_no_sense_together_do_not_meet(desk: Environment) -> None:
     """A car that may not be driven needs no new key."""
     dialogue = read_dialogue(desk.files)
@@ -338,6 +307,38 @@ async def test_a_user_is_not_able_to_do_what_their_persona_does_not(
     personas = [Persona(name="Any.", cannot=[name])]
     bound = list_able(free.oracle, dialogue, desk.tools, personas[0])
     assert {call.name for call in bound} == able - {name}
+
+
+async def test_a_user_knows_their_code_though_no_call_of_the_path_takes_it(
+    desk: Environment,
+) -> None:
+    """An agent may verify who calls before it knows that it need not."""
+    repertoire, dialogue = change(desk, lambda _: None), read_dialogue(desk.files)
+    selection = select(repertoire, dialogue, desk.tools, 0, 7, 0)
+    assert selection is not None
+    reply = write_reply(selection, repertoire.state, [], repertoire, dialogue, desk.tools)
+    assert reply.hidden == repertoire.hidden
+    assert set(reply.hidden) <= set(reply.facts)
+
+
+SCALE = count(30, 200)
+
+
+@pytest.mark.soak(area="dialogue")
+async def test_one_domain_gives_many_different_scenarios(desk: Environment, jail: Sandbox) -> None:
+    """Each is proved; one that does not hold leaves its place to the next."""
+    made, drawn = list[ComposedReply](), 0
+    for number in range(SCALE):
+        for turn in range(12):
+            found = await KIND.compose_scenario(desk, number, 7, turn, jail)
+            drawn += 1
+            if found is not None and isinstance(found.reply, ComposedReply) and not found.reason:
+                made.append(found.reply)
+                break
+    assert len(made) == SCALE
+    assert drawn <= SCALE * 1.5
+    assert len({tuple(one.atoms) for one in made}) >= SCALE * 0.9
+    assert {len(one.atoms) for one in made} >= {2, 3, 4, 5, 6}
 
 
 async def test_what_a_tool_writes_of_its_own_side_is_added_and_nothing_else(

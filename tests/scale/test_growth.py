@@ -1,5 +1,7 @@
 """A run's memory is bounded whatever its size, and nothing is lost on the way."""
 
+import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -7,16 +9,21 @@ import pytest
 from envmill.lake.lake import Lake
 from tests.bench.crowd import simulate
 from tests.bench.growth import RUN
-from tests.bench.scale import run_alone
+from tests.bench.scale import add_up, run_alone
+from tests.bench.scale_curve import SVG, read_measured, render
 from tests.soak import count
 
 MOST = 2048.0
 """MB of one process."""
 
 
+STEEPEST = 1.1
+"""Exponent of the processor time of a process over the size of a run."""
+
+
 @pytest.mark.soak(area="scale")
 def test_a_run_of_many_scenarios_stays_below_two_gigabytes(tmp_path: Path) -> None:
-    """Under `make test` 16 scenarios, which show that the measurement runs; in full 20,000."""
+    """Under `make test` 16 scenarios, which show that the measurement runs; in full 20,000, beside 1,000."""
     scenarios = count(16, 20_000)
     found = run_alone("growth", scenarios, tmp_path)
     peaks = {name: told["peak"] for name, told in found["parts"].items()}
@@ -25,9 +32,22 @@ def test_a_run_of_many_scenarios_stays_below_two_gigabytes(tmp_path: Path) -> No
     config = lake.find_fixed(RUN, "config")
     assert config is not None
     assert config["environments"] * config["scenarios"] >= scenarios
-    for step, told in found["outcomes"].items():
+    outcomes = found["outcomes"]
+    for step, told in outcomes.items():
         assert told["entered"] == told["kept"] + told["dropped"], f"{step} lost some"
-    assert found["outcomes"]["scenarios-generate"]["entered"] > 0
+    for before, step in pairwise(outcomes):
+        if before.split("-")[0] == step.split("-")[0] and step != "scenarios-export":
+            assert outcomes[step]["entered"] == outcomes[before]["kept"], f"lost before {step}"
+    assert outcomes["scenarios-generate"]["entered"] > 0
+    if few := count(0, 1_000):
+        own = [add_up(one, "own") for one in (run_alone("growth", few, tmp_path / "few"), found)]
+        assert math.log(own[1] / own[0]) / math.log(scenarios / few) <= STEEPEST, own
+
+
+def test_the_curve_of_the_page_is_the_one_that_was_measured() -> None:
+    runs = read_measured()
+    assert SVG.read_text(encoding="utf-8") == render(runs)
+    assert all(part["peak"] <= MOST for run in runs for part in run["parts"].values())
 
 
 async def test_the_scheduler_settles_every_item_of_its_simulation(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 
 from envmill.agents import is_scripted
 from envmill.interop.exporters.base import ExportSet, OutputFolder, make_canary, render_json
+from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.messages import describe_tools
 from envmill.version import __version__
 from schemas.base import Json, canonical_json, is_object
 from schemas.rollout import Trajectory
+from schemas.stored import list_ids, order
 
 NAME = "atif"
 VERSION = "ATIF-v1.8"
@@ -22,31 +24,23 @@ def export_atif(cargo: ExportSet) -> list[OutputFolder]:
     """One folder: a file for each trajectory, below its split."""
     if not cargo.trajectories:
         return []
-    ordered = sorted(cargo.trajectories, key=lambda one: one.id)
-    files = {f"{one.split}/{one.id}.json": render_json(describe_trajectory(one)) for one in ordered}
-    canary = make_canary([one.id for one in ordered])
-    tiers = cargo.describe_tiers({one.scenario for one in ordered})
-    contamination = cargo.describe_contamination({one.scenario for one in ordered})
+    contents, places = Contents(), set[tuple[str, str]]()
+    for one in order(cargo.trajectories):
+        contents.add(f"{one.split}/{one.id}.json", render_json(describe_trajectory(one)))
+        places.add((one.environment, one.scenario))
+    environments, scenarios = map(set[str], zip(*places, strict=True))
+    ids = sorted(list_ids(cargo.trajectories))
     told = {
         "exporter": NAME,
         "version": VERSION,
-        "trajectories": len(ordered),
-        "tiers": tiers,
-        "contamination": contamination,
-        "canary": canary,
+        "trajectories": len(ids),
+        "tiers": cargo.describe_tiers(scenarios),
+        "contamination": cargo.describe_contamination(scenarios),
+        "canary": make_canary(ids),
     }
-    files["manifest.json"] = render_json(told)
-    environments = tuple(sorted({one.environment for one in ordered}))
-    return [
-        OutputFolder(
-            NAME,
-            NAME,
-            files,
-            len(ordered),
-            environments,
-            tuple(sorted({one.scenario for one in ordered})),
-        )
-    ]
+    contents.files["manifest.json"] = render_json(told)
+    homes, posed = tuple(sorted(environments)), tuple(sorted(scenarios))
+    return [OutputFolder(NAME, NAME, contents.files, len(ids), homes, posed, contents.staged)]
 
 
 def describe_trajectory(trajectory: Trajectory) -> dict[str, Json]:

@@ -7,7 +7,7 @@ Cargo ──exporter──► Parcel (files as bytes) ──write_parcel──�
 import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -18,6 +18,8 @@ from envmill.agents.turn_log import LoggedTurn
 from envmill.interop.bundles.envrun.layout import RECORDINGS
 from envmill.interop.exporters.contents import (
     Content,
+    Contents,
+    Pool,
     StagedFile,
     hash_content,
     is_content,
@@ -64,9 +66,9 @@ class Band:
         return {"policy": self.policy, "pass_rate": [self.least, self.most]}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ScoredAttempt:
-    """A stored attempt at a scenario, as far as its reward goes."""
+    """A stored attempt at a scenario, as far as its reward goes. A run has some hundred thousand."""
 
     id: str
     """Rollout."""
@@ -249,6 +251,19 @@ class OutputFolder:
         """Hash over the files' bytes."""
         every = {**self.files, **self.staged}
         return digest({name: hash_content(content) for name, content in every.items()})
+
+
+def hold_folders(folders: Iterable[OutputFolder]) -> list[OutputFolder]:
+    """All folders; contents go to disk where together they are too many for memory."""
+    pool, held = Pool(), list[OutputFolder]()
+    for folder in folders:
+        contents = Contents(pool)
+        for name, content in folder.files.items():
+            contents.add(name, content)
+        held.append(
+            replace(folder, files=contents.files, staged={**folder.staged, **contents.staged})
+        )
+    return held
 
 
 Exporter: TypeAlias = Callable[[ExportSet], Iterable[OutputFolder]]

@@ -3,31 +3,50 @@
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import IO, TypeAlias
+from tempfile import SpooledTemporaryFile, TemporaryFile
+from typing import IO, Protocol, TypeAlias
 
 _HELD = 8 * 1024 * 1024  # bytes of a content that is held in memory
 _CHUNK = 1024 * 1024
 
 
-class StagedFile:
-    """A content on disk below TMPDIR, which goes with the last that knows of it."""
+class Hash(Protocol):
+    """What hashlib makes."""
 
-    def __init__(self, file: IO[bytes], size: int) -> None:
-        self._file, self._size = file, size
+    def update(self, data: bytes, /) -> None:
+        """Take more bytes."""
+        ...
+
+    def hexdigest(self) -> str:
+        """The hash of all of them."""
+        ...
+
+
+class _NamelessFile:
+    """A file below TMPDIR, which goes with the last content in it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+
+    def __del__(self) -> None:
+        self.file.close()
+
+
+class StagedFile:
+    """A content on disk: a file without a name, or a part of one."""
+
+    def __init__(self, held: _NamelessFile, start: int, size: int) -> None:
+        self._held, self._start, self._size = held, start, size
 
     def __len__(self) -> int:
         return self._size
-
-    def __del__(self) -> None:
-        self._file.close()
 
     def read(self) -> Iterator[bytes]:
         """All of it, some at a time."""
         place = 0
         while place < self._size:
-            self._file.seek(place)
-            chunk = self._file.read(_CHUNK)
+            self._held.file.seek(self._start + place)
+            chunk = self._held.file.read(min(_CHUNK, self._size - place))
             place += len(chunk)
             yield chunk
 
@@ -35,12 +54,42 @@ class StagedFile:
 Content: TypeAlias = bytes | StagedFile
 
 
+class Pool:
+    """Small contents: the first ones in memory, those for which it is too many one after the other in a file without a name."""
+
+    def __init__(self) -> None:
+        self._held, self._size = 0, 0
+        self._file: _NamelessFile | None = None
+
+    def hold(self, content: bytes) -> Content:
+        """The content, wherever it lies now."""
+        if self._held + len(content) <= _HELD:
+            self._held += len(content)
+            return content
+        if self._file is None:
+            self._file = _NamelessFile(TemporaryFile())  # noqa: SIM115
+        self._file.file.seek(self._size)
+        self._file.file.write(content)
+        staged = StagedFile(self._file, self._size, len(content))
+        self._size += len(content)
+        return staged
+
+
 class Contents:
     """Contents of one folder, by path."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: Pool | None = None) -> None:
         self.files: dict[str, bytes] = {}
         self.staged: dict[str, StagedFile] = {}
+        self._pool = pool or Pool()
+
+    def add(self, name: str, content: bytes) -> None:
+        """Take one of many small contents."""
+        held = self._pool.hold(content)
+        if isinstance(held, bytes):
+            self.files[name] = held
+        else:
+            self.staged[name] = held
 
     def put(self, name: str, parts: Iterable[bytes]) -> None:
         """Take a content that comes in parts."""
@@ -57,7 +106,7 @@ class Contents:
         """Name what was written."""
         size = file.tell()
         if size > _HELD:
-            self.staged[name] = StagedFile(file, size)
+            self.staged[name] = StagedFile(_NamelessFile(file), 0, size)
             return
         file.seek(0)
         self.files[name] = file.read()
@@ -71,7 +120,11 @@ def read_content(content: Content) -> Iterator[bytes]:
 
 def hash_content(content: Content) -> str:
     """Hash of its bytes."""
-    hashed = blake2b(digest_size=20)
+    return digest_content(content, blake2b(digest_size=20))
+
+
+def digest_content(content: Content, hashed: Hash) -> str:
+    """Its bytes under some algorithm, in hexadecimal digits."""
     for chunk in read_content(content):
         hashed.update(chunk)
     return hashed.hexdigest()

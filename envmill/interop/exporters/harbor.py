@@ -6,7 +6,6 @@ tasks/SCENARIO/ one folder for each
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from envmill.interop.exporters.base import (
     TRANSFER,
@@ -15,12 +14,12 @@ from envmill.interop.exporters.base import (
     make_canary,
     render_json,
 )
+from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.pages import describe_bounds, describe_contamination, fill
 from envmill.interop.harbor.writing import write_task
 from envmill.kinds import kind_of
 from schemas.base import Json
-from schemas.environment import Environment
-from schemas.scenario import Scenario
+from schemas.stored import choose, find_by_id, list_ids, order
 
 NAME = "harbor"
 TASKS = "tasks"
@@ -28,65 +27,44 @@ TASKS = "tasks"
 
 def export_harbor(cargo: ExportSet) -> Iterator[OutputFolder]:
     """One folder of folders; none where nothing of the cargo is a machine's."""
-    homes = {one.id: one for one in cargo.environments}
-    posed = [
-        (homes[one.environment], one) for one in sorted(cargo.scenarios, key=lambda one: one.id)
-    ]
-    left = {one.id: why for home, one in posed if (why := kind_of(home).find_formless(NAME, one))}
-    kept = [(home, one) for home, one in posed if one.id not in left]
+    find, left = find_by_id(cargo.environments), dict[str, str]()
+    for one in cargo.scenarios:
+        if why := kind_of(find(one.environment)).find_formless(NAME, one):
+            left[one.id] = why
+    kept = order(choose(cargo.scenarios, lambda one: one.id not in left))
     if not kept:
         return
-    ids = tuple(one.id for _, one in kept)
-    canary = make_canary(ids)
-    files = {
-        f"{TASKS}/{one.id}/{path}": content
-        for home, one in kept
-        for path, content in write_task(
-            home, one, cargo.limits, make_canary([home.id, one.id])
-        ).items()
-    }
-    told = {"tiers": cargo.describe_tiers(ids), "contamination": cargo.describe_contamination(ids)}
-    files["manifest.json"] = render_json({**_describe_manifest(kept, left, canary), **told})
-    files["README.md"] = _write_page(kept, canary, told["contamination"]).encode()
-    yield OutputFolder(
-        NAME,
-        NAME,
-        dict(sorted(files.items())),
-        len(kept),
-        tuple(sorted({home.id for home, _ in kept})),
-        ids,
-    )
-
-
-def _describe_manifest(
-    kept: list[tuple[Environment, Scenario]], left: dict[str, str], canary: str
-) -> dict[str, Any]:
-    return {
+    ids = tuple(list_ids(kept))
+    canary, contents = make_canary(ids), Contents()
+    tasks, rows, environments = dict[str, Json](), list[str](), set[str]()
+    for one in kept:
+        home = find(one.environment)
+        written = write_task(home, one, cargo.limits, make_canary([home.id, one.id]))
+        for path, content in written.items():
+            contents.add(f"{TASKS}/{one.id}/{path}", content)
+        told = {"environment": home.id, "split": one.split, "licence": home.licence}
+        tasks[f"{TASKS}/{one.id}"] = told
+        summary = " ".join(home.summary.split()).replace("|", "/")
+        rows.append(f"| `{TASKS}/{one.id}` | {one.split} | {summary} |")
+        environments.add(home.id)
+    contamination = cargo.describe_contamination(ids)
+    manifest = {
         "exporter": NAME,
-        "tasks": {
-            f"{TASKS}/{one.id}": {
-                "environment": home.id,
-                "split": one.split,
-                "licence": home.licence,
-            }
-            for home, one in kept
-        },
+        "tasks": tasks,
         "left_out": left,
         "transfer": TRANSFER,
         "canary": canary,
+        "tiers": cargo.describe_tiers(ids),
+        "contamination": contamination,
     }
-
-
-def _write_page(kept: list[tuple[Environment, Scenario]], canary: str, contamination: Json) -> str:
-    rows = [
-        f"| `{TASKS}/{one.id}` | {one.split} | {' '.join(home.summary.split()).replace('|', '/')} |"
-        for home, one in kept
-    ]
-    return fill(
+    page = fill(
         "harbor",
         tasks="\n".join(rows),
-        bounds=describe_bounds([one for _, one in kept]),
+        bounds=describe_bounds(kept),
         contamination=describe_contamination(contamination),
         transfer=TRANSFER,
         canary=canary,
     )
+    contents.files |= {"manifest.json": render_json(manifest), "README.md": page.encode()}
+    files, homes = dict(sorted(contents.files.items())), tuple(sorted(environments))
+    yield OutputFolder(NAME, NAME, files, len(kept), homes, ids, contents.staged)

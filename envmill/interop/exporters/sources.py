@@ -60,19 +60,22 @@ def trace_sources(
     """Whoever wrote or judged in the run is named for all of its rows: a repair may be another
     model's than the record says."""
     common = {RowSource(role, name) for role in ("author", "judge") for name in cast.get(role, ())}
-    found: dict[str, set[RowSource]] = {
-        one.id: {RowSource("seed", one.origin.seed, one.licence), *_wrote(one.origin), *common}
-        for one in environments
-    }
-    for scenario in scenarios:
-        found[scenario.id] = {*found.get(scenario.environment, common), *_wrote(scenario.origin)}
-    for one in chain(trajectories, pairs):
-        found[one.id] = {*found.get(one.scenario, common), *_acted(one.policy, one.form, cast)}
+    found: dict[str, tuple[RowSource, ...]] = {}
     shared: dict[frozenset[RowSource], tuple[RowSource, ...]] = {}
-    return {
-        name: shared.setdefault(frozenset(sources), tuple(sorted(sources)))
-        for name, sources in found.items()
-    }
+
+    def note(name: str, owner: str, own: set[RowSource]) -> None:
+        sources = frozenset({*found.get(owner, common), *own})
+        if sources not in shared:
+            shared[sources] = tuple(sorted(sources))
+        found[name] = shared[sources]
+
+    for home in environments:
+        note(home.id, "", {RowSource("seed", home.origin.seed, home.licence), *_wrote(home.origin)})
+    for scenario in scenarios:
+        note(scenario.id, scenario.environment, _wrote(scenario.origin))
+    for one in chain(trajectories, pairs):
+        note(one.id, one.scenario, _acted(one.policy, one.form, cast))
+    return found
 
 
 def unite_sources(parts: Iterable[Sources]) -> Sources:

@@ -5,7 +5,7 @@ trajectory ──► openai/ messages, tools      ──► anthropic/ system, m
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
@@ -17,12 +17,14 @@ from envmill.interop.exporters.base import (
     OutputFolder,
     make_canary,
     render_json,
-    render_lines,
+    stream_lines,
 )
+from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.messages import as_openai
 from envmill.interop.exporters.sft import group_trajectories
 from schemas.base import Json, canonical_json
 from schemas.rollout import Trajectory
+from schemas.stored import list_ids
 
 NAME = "views"
 UNMARKED = "it holds a message that must not be learnt from, and nothing there can say so"
@@ -87,54 +89,55 @@ def export_views(cargo: ExportSet) -> list[OutputFolder]:
     """One folder; its manifest says which line is which, and what a spelling has no form for."""
     if not cargo.trajectories:
         return []
-    files: dict[str, bytes] = {}
-    told: dict[str, Json] = {}
+    contents, told = Contents(), dict[str, Json]()
+    grouped = group_trajectories(cargo)
     for name, render in SPELLINGS.items():
         lines, refused = dict[str, list[str]](), dict[str, str]()
-        for split, rows in group_trajectories(cargo).items():
-            spelled = _render_all(rows, render, refused)
+        for split, rows in grouped.items():
+            spelled = list[str]()
+            contents.put(
+                path := f"{name}/{split}.jsonl",
+                stream_lines(_render_all(rows, render, spelled, refused)),
+            )
             if spelled:
-                files[f"{name}/{split}.jsonl"] = render_lines([row for _, row in spelled])
-                lines[split] = [trajectory for trajectory, _ in spelled]
+                lines[split] = spelled
+            else:
+                del contents.files[path]
         told[name] = {
             "lines": lines,
             "refused": refused,
             "counts": dict(sorted(Counter(refused.values()).items())),
         }
-    files["manifest.json"] = render_json(_describe_manifest(cargo, told))
-    environments = tuple(sorted({row.environment for row in cargo.trajectories}))
-    scenarios = tuple(sorted({row.scenario for row in cargo.trajectories}))
-    return [OutputFolder(NAME, NAME, files, len(cargo.trajectories), environments, scenarios)]
-
-
-def _describe_manifest(cargo: ExportSet, told: Mapping[str, Json]) -> Json:
-    ids, scenarios = (
-        [row.id for row in cargo.trajectories],
-        {row.scenario for row in cargo.trajectories},
+    places = {(row.environment, row.scenario, row.licence) for row in cargo.trajectories}
+    environments, scenarios, licences = map(set[str], zip(*places, strict=True))
+    contents.files["manifest.json"] = render_json(
+        {
+            "exporter": NAME,
+            "views": told,
+            "licences": sorted(licences),
+            "tiers": cargo.describe_tiers(scenarios),
+            "contamination": cargo.describe_contamination(scenarios),
+            "sources": cargo.describe_sources(list_ids(cargo.trajectories)),
+            "transfer": TRANSFER,
+            "canary": make_canary(list_ids(cargo.trajectories)),
+        }
     )
-    return {
-        "exporter": NAME,
-        "views": dict(told),
-        "licences": sorted({row.licence for row in cargo.trajectories}),
-        "tiers": cargo.describe_tiers(scenarios),
-        "contamination": cargo.describe_contamination(scenarios),
-        "sources": cargo.describe_sources(ids),
-        "transfer": TRANSFER,
-        "canary": make_canary(ids),
-    }
+    homes, posed = tuple(sorted(environments)), tuple(sorted(scenarios))
+    count, (files, staged) = len(cargo.trajectories), (contents.files, contents.staged)
+    return [OutputFolder(NAME, NAME, files, count, homes, posed, staged)]
 
 
 def _render_all(
-    rows: Sequence[Trajectory], render: Spelling, refused: dict[str, str]
-) -> list[tuple[str, Json]]:
-    """Trajectory and line of those that it has a form for; the others are noted with the reason."""
-    found: list[tuple[str, Json]] = []
+    rows: Sequence[Trajectory], render: Spelling, spelled: list[str], refused: dict[str, str]
+) -> Iterator[Json]:
+    """Lines of those that it has a form for, whose ids join `spelled`; the others are noted with the reason."""
     for row in rows:
         try:
-            found.append((row.id, render(as_openai(row))))
+            yield render(as_openai(row))
         except Unspelled as error:
             refused[row.id] = str(error)
-    return found
+        else:
+            spelled.append(row.id)
 
 
 def _refuse_weights(line: Json) -> None:

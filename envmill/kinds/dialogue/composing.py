@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from envmill.kinds.dialogue.atoms import make_calls, name_group
-from envmill.language.told import list_leaves
 from schemas.base import Json
 from schemas.dialogue import Atom, Dialogue, Persona, Repertoire
 from schemas.dialogue_prompts import ComposedReply
@@ -109,7 +108,7 @@ def write_reply(
     tools: Sequence[Tool],
 ) -> ComposedReply:
     """The scenario in plain words; an author may word it otherwise."""
-    facts, hidden = list_facts(repertoire, path)
+    facts, hidden = repertoire.facts, repertoire.hidden
     told = "; ".join(f"{name}: {facts[name]}" for name in facts if name not in hidden)
     symptoms = " ".join(_end_sentence(atom.symptom) for atom in selection.atoms)
     opening = f"Hello. {symptoms} {_end_sentence(told)}" if told else f"Hello. {symptoms}"
@@ -148,18 +147,6 @@ def _list_last_words(selection: AtomSelection, repertoire: Repertoire) -> str:
 
 def _end_sentence(words: str) -> str:
     return words if words.endswith((".", "!", "?")) else f"{words}."
-
-
-def list_facts(repertoire: Repertoire, path: Sequence[Call]) -> tuple[dict[str, Json], list[str]]:
-    """What the user knows, without what is hidden and no call needs; and what of it is hidden."""
-    used = {str(leaf) for call in path for leaf in list_leaves(list(call.arguments.values()))}
-    hidden = [name for name in repertoire.hidden if str(repertoire.facts[name]) in used]
-    facts = {
-        name: value
-        for name, value in repertoire.facts.items()
-        if name in hidden or name not in repertoire.hidden
-    }
-    return facts, hidden
 
 
 def name_needs(repertoire: Repertoire, path: Sequence[Call]) -> dict[str, list[str]]:
@@ -208,8 +195,8 @@ def _list_selections(
             tuple(known[name] for name in sorted(ids, key=order.index))
             for ids in _list_from(seed, size, groups)
         )
-        fit = [atoms for atoms in drawn if _fits(atoms, changes, user_tools)]
-        by_size.append(fit[:_KEPT])
+        fit = (atoms for atoms in drawn if _fits(atoms, changes, user_tools))
+        by_size.append([*islice(fit, _KEPT)])
     return [atoms for row in zip_longest(*by_size) for atoms in row if atoms is not None]
 
 

@@ -8,11 +8,14 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
+from envmill.interop.exporters import EXPORTERS
 from envmill.interop.exporters import contents as writing
-from envmill.interop.exporters.base import OutputFolder, write_parcel
+from envmill.interop.exporters.base import OutputFolder, hold_folders, write_parcel
 from envmill.interop.exporters.columns import GROUP, ExportColumn, write_parquet
 from envmill.interop.exporters.contents import Contents, hash_content
 from envmill.interop.exporters.rows import MadeRows
+from envmill.pipeline.locking import lock_folder
+from tests.interop.exporters.specimens import make_cargo
 
 COLUMNS: tuple[ExportColumn[int], ...] = (
     ExportColumn("number", "int64", "", lambda number: number),
@@ -86,3 +89,18 @@ def test_rows_that_are_made_anew() -> None:
         4,
     )
     assert rows[1:3] == [1, 2]
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTERS))
+def test_folders_that_are_too_large_for_memory_are_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their lock names every file, too."""
+    cargo = make_cargo()
+    plain = [*EXPORTERS[name](cargo)]
+    monkeypatch.setattr(writing, "_HELD", 100)
+    staged = hold_folders(EXPORTERS[name](cargo))
+    assert [one.content_hash for one in staged] == [one.content_hash for one in plain]
+    assert [lock_folder(one) for one in staged] == [lock_folder(one) for one in plain]
+    assert all(one.staged for one in staged)
+    assert sum(len(content) for one in staged for content in one.files.values()) <= 100
