@@ -20,7 +20,6 @@ from envmill.gates.reading.given_values import (
     is_in_hundredths,
 )
 from envmill.gates.reading.known_values import (
-    COUNTED,
     KnownValues,
     list_leaves,
     read_dates,
@@ -31,7 +30,6 @@ from envmill.gates.reading.known_values import (
 from envmill.gates.reading.request_alignment import RequestAlignment
 from envmill.gates.s15 import describe_row, list_targets
 from envmill.kinds.dialogue.atoms import ATOMS
-from envmill.language.dates import Day
 from envmill.language.numbers import find_numbers
 from envmill.language.words import Span, normalise
 from envmill.verifiers.diff import diff_states
@@ -45,22 +43,11 @@ Contradiction = tuple[str, str, str]
 """Reason code, words, question."""
 CODES: Mapping[str, ReasonClass] = {
     "unmatched_value": "suspicion",
-    "wrong_weekday": "suspicion",
-    "wrong_count": "suspicion",
     "wrong_order": "suspicion",
     "unasked_change": "suspicion",
 }
 
-_WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_DAY_NAME = rf"(?:{'|'.join(_WEEKDAYS)})"
-_WEEKDAY = re.compile(
-    rf"\b({_DAY_NAME}(?:,?\s+(?:(?:and|or|to|until|till|"
-    rf"through)\s+)?{_DAY_NAME})*)[,]?\s+(?:the\s+)?$"
-)
-"""Weekdays right before a date: with several, the date is one of them (`Saturday and Sunday, 28
-February and 1 March`)."""
 _REFERENCE = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
-_ITEM = re.compile(r"(?m)^\s*(?:\(?\d+[.)]|[-*•])\s+\S")
 _QUANTITY = re.compile(
     r"(?i)\d+(?:AM|PM|H|HRS?|KG|G|KM|M|CM|MM|L|ML|MIN|ST|ND|RD|TH|EUR|USD|GBP|CHF|K|X|PCS|W|KW|"
     r"KWH|GB|MB|TB)"
@@ -92,7 +79,6 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     near, far = await gather_knowledge(subject, means)
     asked, shown = RequestAlignment.of(subject), await list_shown(subject, means)
     found = [
-        *list_contradictions(subject, far),
         *list_unmatched(subject, near, far, shown),
         *list_mismatches(asked, shown),
     ]
@@ -376,50 +362,6 @@ def describe_targets(subject: ScenarioCase) -> KnownValues:
     return described
 
 
-def list_contradictions(subject: ScenarioCase, far: KnownValues) -> Iterator[Contradiction]:
-    """What the request says against itself or against the calendar."""
-    text = normalise(subject.scenario.request)
-    for day in read_dates(subject.scenario.request):
-        named = _WEEKDAY.search(text[: day.span[0]])
-        # Without a year the nearest such day is meant, which may lie in the next year or the last
-        # one.
-        years = (
-            [day.year]
-            if day.year
-            else [
-                far.year,
-                *(far.year + step for step in (-1, 1) if _is_close(day, far.year + step, subject)),
-            ]
-        )
-        names = re.findall(_DAY_NAME, named[1]) if named else []
-        if names and all(
-            _find_weekday(year, day) not in map(_WEEKDAYS.index, names) for year in years
-        ):
-            said = f"{years[0]}-{day.month:02d}-{day.day:02d}"
-            yield (
-                "wrong_weekday",
-                f"{said} is no {' or '.join(names)}",
-                f"Does the request call {said} a {names[-1].capitalize()}?",
-            )
-    counted, items = COUNTED.search(text), len(_ITEM.findall(subject.scenario.request))
-    if counted:
-        wanted = int(find_numbers(counted[1])[0].value)
-        steps = len(list_writes(subject)) + len(subject.scenario.verifier.facts)
-        if items and items != wanted:
-            yield (
-                "wrong_count",
-                f"the request speaks of {counted[0]} and lists {items}",
-                f"Does the request list {items} wishes as {counted[0]}?",
-            )
-        elif subject.scenario.oracle and steps < wanted:
-            question = f"Does the request ask for {wanted} different changes or answers?"
-            yield (
-                "wrong_count",
-                f"the request speaks of {counted[0]}; the reference path changes or tells {steps}",
-                question,
-            )
-
-
 def list_amounts(subject: ScenarioCase) -> set[Decimal]:
     """Numbers of the request in digits; one in words may be anything (`one more thing`)."""
     text = strip_numbering(subject.scenario.request)
@@ -451,23 +393,6 @@ def _turn_round(day: str) -> str:
     """Day and month the other way round, as 03/04 is read elsewhere."""
     year, month, number = day.split("-")
     return f"{year}-{number}-{month}"
-
-
-def _find_weekday(year: int, day: Day) -> int:
-    try:
-        return date(year, day.month, day.day).weekday()
-    except ValueError:
-        return -1
-
-
-def _is_close(day: Day, year: int, subject: ScenarioCase) -> bool:
-    """Whether this year's such day is nearer to the clock than half a year."""
-    try:
-        return abs(
-            date(year, day.month, day.day) - date.fromisoformat(subject.scenario.clock[:10])
-        ) <= timedelta(days=183)
-    except ValueError:
-        return False
 
 
 def _is_part(number: Decimal, far: KnownValues) -> bool:

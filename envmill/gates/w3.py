@@ -143,16 +143,14 @@ def _list_refusable(tool: Tool) -> list[str]:
 
 def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str]:
     """Changes that no test saw refused for a reason of their own: a wrong type is refused before
-    the program is asked."""
+    the program is asked. A switch that takes yes or no, or one of a fixed set, may have no rule."""
     ruled = {
         test.call.name
         for test, seen in played
         if seen[-1].outcome == "rejection" and seen[-1].code not in _INTERFACE
     }
     changes = [
-        tool
-        for tool in environment.tools
-        if tool.effect == "change" and tool.parameters.get("properties")
+        tool for tool in environment.tools if tool.effect == "change" and _list_refusable(tool)
     ]
     return [
         f"{tool.name} changes state, and no test sees one of its rules refuse"

@@ -181,17 +181,7 @@ CASES = {
     "two weekdays before two dates": Case(
         ask(f"{REQUEST} I asked on Thursday and Friday, 19 February and 20 February 2026.")
     ),
-    "two weekdays, neither of them right": Case(
-        ask(f"{REQUEST} I asked on Monday and Tuesday, 20 February 2026."), "wrong_weekday"
-    ),
-    "a weekday that is none": Case(
-        ask(f"{REQUEST} I asked on Monday, 20 February 2026."), "wrong_weekday"
-    ),
     "a date far off": Case(ask(f"{REQUEST} It is for 3 March 2019."), "unmatched_value"),
-    "more things than are done": Case(
-        ask(f"There are three things to do. {REQUEST}"), "wrong_count"
-    ),
-    "a list that is shorter than it says": Case(ask(LISTED.replace("Two", "Three")), "wrong_count"),
     "another amount, which some other row has": Case(
         ask(REQUEST.replace("25", "60")), "unmatched_value"
     ),

@@ -288,3 +288,23 @@ async def test_all_that_replies_lack_is_told_once_for_a_tool(sandbox: Sandbox) -
         for one in ("[] lacks the required 'teacher'", "'room'", "[].free must be string")
     )
     assert "the reply lacks the required 'nobody'" in booking
+
+
+@pytest.mark.parametrize(
+    ("schema", "asked"),
+    [
+        ({"type": "boolean"}, False),
+        ({"type": "string", "enum": ["on", "off"]}, False),
+        ({"type": "integer"}, False),
+        ({"type": "string"}, True),
+        ({"type": "integer", "minimum": 1, "maximum": 9}, True),
+    ],
+)
+async def test_a_switch_may_have_no_rule(schema: dict[str, Any], asked: bool) -> None:
+    """An author who was asked for a refused test of `switch_radio(on)` made a rule up."""
+    environment = make_environment()
+    parameters = {"type": "object", "properties": {"on": schema}, "required": ["on"]}
+    lend = next(tool for tool in environment.tools if tool.effect == "change")
+    switch = lend.model_copy(update={"name": "switch_radio", "parameters": parameters})
+    switched = environment.model_copy(update={"tools": [switch]})
+    assert bool(w3.find_unruled(switched, [])) is asked

@@ -80,6 +80,19 @@ def change(desk: Environment, spoil: Callable[[dict[str, Any]], None]) -> Repert
     return Repertoire.model_validate(told)
 
 
+def shorten(repertoire: Repertoire, *names: str) -> Repertoire:
+    """The named atoms and three that the user mends: to judge every atom of the desk takes long."""
+    mended = [atom.id for atom in repertoire.atoms if not atom.unfixable and atom.id not in names]
+    left = {*names, *mended[:3]}
+    told = repertoire.model_dump(mode="json")
+    told["atoms"] = [
+        atom | {"apart": [name for name in atom["apart"] if name in left]}
+        for atom in told["atoms"]
+        if atom["id"] in left
+    ]
+    return Repertoire.model_validate(told)
+
+
 def pick(told: dict[str, Any], name: str) -> dict[str, Any]:
     return next(atom for atom in told["atoms"] if atom["id"] == name)
 
@@ -142,7 +155,8 @@ async def test_honest_atoms_hold(desk: Environment, jail: Sandbox) -> None:
 async def test_a_claim_that_does_not_hold_is_told(
     desk: Environment, jail: Sandbox, code: str
 ) -> None:
-    assert code in await judge(change(desk, SPOILT[code]), desk, jail)
+    spoilt = shorten(change(desk, SPOILT[code]), "profile_lost", "seal_broken")
+    assert code in await judge(spoilt, desk, jail)
 
 
 async def test_a_fault_of_both_sides_that_one_mends_is_told(
@@ -150,7 +164,8 @@ async def test_a_fault_of_both_sides_that_one_mends_is_told(
 ) -> None:
     """The profile waits from the start: what the desk does is idle, or the user does without it."""
     spoil = write("profile_lost", breaks=[at("profile", "waiting")])
-    assert await judge(change(desk, spoil), desk, jail) & {"one_sided", "idle_step"}
+    spoilt = shorten(change(desk, spoil), "profile_lost")
+    assert await judge(spoilt, desk, jail) & {"one_sided", "idle_step"}
 
 
 async def test_what_the_policy_asks_for_first_makes_no_fault_of_both_sides(
@@ -174,7 +189,7 @@ async def test_what_the_policy_asks_for_first_makes_no_fault_of_both_sides(
     def spoil(told: dict[str, Any]) -> None:
         pick(told, alone)["fix"].insert(0, verify)
 
-    assert await judge(change(desk, spoil), desk, jail) == set()
+    assert await judge(shorten(change(desk, spoil), alone), desk, jail) == set()
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,12 @@ from envmill.stages.collect import make_trajectory
 from envmill.stages.pairs import pair_rollouts
 from schemas.rollout import Rollout
 from tests.interop.consumers.folders import BARE, CONSUMERS, make_cargo, write_consumer
+from tests.interop.consumers.framework import Scripts, open_framework
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline
 from tests.interop.consumers.inspect.test_task import _install, _list_said  # pyright: ignore
 from tests.interop.consumers.openenv.test_server import _list_moves  # pyright: ignore
 from tests.interop.consumers.test_sessions import play
+from tests.interop.consumers.texts import write_talk
 from tests.kinds.dialogue.actors import ACT_FIRST
 from tests.samples.dialogue import load
 from tests.specimens import make_environment, make_scenario
@@ -35,6 +37,8 @@ CARGO = ExportSet(environments=(FOUND.environment,), scenarios=FOUND.scenarios)
 POLICIES: list[Any] = [find_policy("reference"), ACT_FIRST]
 HOLDS = ("inspect", "openenv", "skyrl", "verifiers")
 """Consumers with a place for a user who answers."""
+EVALUATED = 4
+"""Scenarios that verifiers' own command plays."""
 
 
 @pytest.fixture(scope="module")
@@ -185,6 +189,71 @@ def test_openenv_plays_both_sides(rollouts: list[list[Rollout]], tmp_path: Path)
     script = Path(__file__).parent / "openenv" / "playing.py"
     answer = run_offline(open_locked_house("openenv"), script, [str(folder)], asked)
     check_told(made, answer["talks"])
+
+
+@SOAKING
+@pytest.mark.soak(area="consumers")
+def test_skyrl_plays_both_sides(rollouts: list[list[Rollout]], tmp_path: Path) -> None:
+    """By its generator."""
+    made = {
+        (f"{one.scenario}-conversation", str(n)): one
+        for pair in rollouts
+        for n, one in enumerate(pair)
+    }
+    scripts: dict[str, list[Any]] = {}
+    for (row, name), one in made.items():
+        scripts.setdefault(row, []).append({"name": name, "texts": write_talk(one)})
+    folder = write_consumer(CONSUMERS["skyrl"], CARGO, tmp_path)
+    asked = {"scripts": scripts, "rounds": 1, "settings": []}
+    script = Path(__file__).parent / "skyrl" / "playing.py"
+    answer = run_offline(open_locked_house("skyrl"), script, [str(folder)], asked)
+    told = {(one["scenario"], one["name"]): one for one in answer["plays"]}
+    check_told([*made.values()], [told[place] for place in made])
+
+
+@SOAKING
+@pytest.mark.soak(area="consumers")
+def test_verifiers_plays_both_sides(rollouts: list[list[Rollout]], tmp_path: Path) -> None:
+    """By `vf-eval`, which starts a harness for each. Its scripted model knows a scenario by the
+    user's first words."""
+    chosen = FOUND.scenarios[:EVALUATED]
+    openings = [one.user.opening for one in chosen]
+    assert len(set(openings)) == len(openings)
+    made = [
+        {f"{one.id}-conversation": pair[place] for one, pair in zip(chosen, rollouts, strict=False)}
+        for place, _ in enumerate(POLICIES)
+    ]
+    scripts: Scripts = {
+        f"policy-{place}": {
+            opening: write_turns(rollout)
+            for opening, rollout in zip(openings, played.values(), strict=True)
+        }
+        for place, played in enumerate(made)
+    }
+    folder = write_consumer(CONSUMERS["verifiers"], CARGO, tmp_path / "out")
+    framework = open_framework(folder, tmp_path)
+    for policy, played in zip(scripts, made, strict=True):
+        traces = framework.evaluate(policy, [*played], scripts)
+        told = [
+            {
+                "reward": traces[row]["rewards"]["passed"]["score"],
+                "state_hash": traces[row]["info"]["envmill"]["end"],
+            }
+            for row in played
+        ]
+        check_told([*played.values()], told)
+
+
+def write_turns(rollout: Rollout) -> list[dict[str, Any]]:
+    """As the scripted model of verifiers' tests says them."""
+    turns: list[dict[str, Any]] = []
+    for entry in (entry for entry in rollout.transcript if entry["role"] == "assistant"):
+        calls = [
+            {"call": [one["name"], json.dumps(one["arguments"])]}
+            for one in entry.get("tool_calls") or []
+        ]
+        turns += calls or [{"say": entry["content"]}]
+    return turns
 
 
 @SOAKING

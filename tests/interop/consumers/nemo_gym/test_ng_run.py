@@ -21,6 +21,7 @@ import pytest
 from envmill.interop.consumers.nemo_gym import CONSUMER, VERSIONS
 from tests.interop.consumers.folders import make_cargo, write_consumer
 from tests.interop.consumers.houses import SOAKING, open_newer_house
+from tests.interop.consumers.pages import read_commands
 from tests.specimens import LEND, make_environment, make_scenario
 
 pytestmark = [pytest.mark.soak(area="consumers"), SOAKING]
@@ -77,8 +78,9 @@ def test_its_own_commands_play_a_row(tmp_path: Path, tool: str, reward: float) -
         "PYTHONUNBUFFERED": "1",
         "RAY_USAGE_STATS_ENABLED": "0",
     }
+    runs, collects = read_commands("nemo_gym", "ng_run", "ng_collect_rollouts")
     asked = [
-        f"+config_paths=[resources_servers/envmill/configs/envmill.yaml,{model}]",
+        *(word.replace("MODEL.yaml", str(model)) for word in runs[1:]),
         f"+policy_base_url=http://127.0.0.1:{port}/v1",
         "+policy_api_key=none",
         "+policy_model_name=m",
@@ -90,7 +92,7 @@ def test_its_own_commands_play_a_row(tmp_path: Path, tool: str, reward: float) -
         "said": "Done.",
     }
     scripted = [sys.executable, str(Path(__file__).with_name("model_server.py")), str(port)]
-    command = [str(python), str(python.with_name("ng_run")), *asked]
+    command = [str(python), str(python.with_name(runs[0])), *asked]
     log = tmp_path / "run.log"
     with (
         running([*scripted, json.dumps(script)], tmp_path / "model.log"),
@@ -102,13 +104,7 @@ def test_its_own_commands_play_a_row(tmp_path: Path, tool: str, reward: float) -
             assert time.monotonic() < until, log.read_text()[-3000:]
             time.sleep(1)
         done = subprocess.run(
-            [
-                str(python),
-                str(python.with_name("ng_collect_rollouts")),
-                "+agent_name=envmill_simple_agent",
-                "+input_jsonl_fpath=resources_servers/envmill/data/example.jsonl",
-                f"+output_jsonl_fpath={tmp_path / 'rollouts.jsonl'}",
-            ],
+            [str(python), str(python.with_name(collects[0])), *collects[1:]],
             cwd=folder,
             env=settings,
             capture_output=True,
@@ -117,6 +113,6 @@ def test_its_own_commands_play_a_row(tmp_path: Path, tool: str, reward: float) -
             check=False,
         )
     assert done.returncode == 0, done.stderr[-3000:]
-    (told,) = map(json.loads, (tmp_path / "rollouts.jsonl").read_text().splitlines())
+    (told,) = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
     assert (told["reward"], told["mask_sample"]) == (reward, False)
     assert told["outcome"] == ("pass" if reward else "fail")

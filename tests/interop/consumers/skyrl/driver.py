@@ -2,19 +2,48 @@
 nothing of ours.
 
 driver.py FOLDER [STUB]  <  {"plays": [[row, [text, …], most turns or null], …], "break": play whose
-jail is ended}
+jail is ended, "page": program that registers the environment before anything else does}
 """
 
 import json
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 asked = json.load(sys.stdin)
 sys.path[:0] = sys.argv[1:3]
 skyrl_gym = import_module("skyrl_gym")
 envmill_skyrl = import_module("envmill_skyrl")
+
+
+def run_page(page: str) -> list[Any]:
+    """With what stands for Ray and for SkyRL's trainer, which is told which environments there
+    are."""
+    found: list[Any] = []
+
+    class Experiment:
+        def __init__(self, cfg: Any) -> None:
+            self._cfg = cfg
+
+        def run(self) -> None:
+            found.append([self._cfg, sorted(skyrl_gym.registry)])
+
+    ray, base = ModuleType("ray"), ModuleType("skyrl.train.entrypoints.main_base")
+    ray.remote = lambda **_: lambda function: function  # type: ignore[attr-defined]
+    base.BasePPOExp = Experiment  # type: ignore[attr-defined]
+    sys.modules |= {"ray": ray, base.__name__: base}
+    sys.modules |= {
+        name: ModuleType(name) for name in ("skyrl", "skyrl.train", "skyrl.train.entrypoints")
+    }
+    names: dict[str, Any] = {}
+    exec(compile(page, "docs/consumers/skyrl.md", "exec"), names)
+    names["train"]("settings")
+    return found
+
+
+trained = run_page(asked["page"]) if "page" in asked else []
 for _ in range(2):
     envmill_skyrl.register_environment()
 lines = [
@@ -59,5 +88,13 @@ ours = sorted(
     if name.split(".")[0] in ("envmill", "schemas", "pydantic", "orjson")
 )
 sys.stdout.write(
-    json.dumps({"told": told, "ours": ours, "lines": lines, "from": str(skyrl_gym.__file__)})
+    json.dumps(
+        {
+            "told": told,
+            "ours": ours,
+            "lines": lines,
+            "from": str(skyrl_gym.__file__),
+            "trained": trained,
+        }
+    )
 )

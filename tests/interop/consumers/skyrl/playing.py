@@ -3,7 +3,7 @@
 that has SkyRL and nothing of ours.
 
 playing.py FOLDER ANSWERS  <  {"scripts": {scenario: [{"name", "texts"}, …]}, "rounds": calls to
-time}
+time, "settings": names of settings}
 """
 
 import asyncio
@@ -15,9 +15,10 @@ import statistics
 import sys
 import time
 import types
+from dataclasses import is_dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 found: Any = importlib.util.find_spec("skyrl")
 root = Path(found.submodule_search_locations[0])
@@ -29,7 +30,7 @@ for part in ("backends", "tinker", "train/generators"):
     sys.modules[name].__path__ = [str(root / part)]
 sys.path.insert(0, sys.argv[1])
 import skyrl_gym  # noqa: E402
-from skyrl.train.config import GeneratorConfig, SkyRLGymConfig  # noqa: E402
+from skyrl.train.config import GeneratorConfig, SkyRLGymConfig, SkyRLTrainConfig  # noqa: E402
 from skyrl.train.dataset import PromptDataset  # noqa: E402
 from skyrl.train.generators.base import TrajectoryID  # noqa: E402
 from skyrl.train.generators.skyrl_gym_generator import SkyRLGymGenerator  # noqa: E402
@@ -210,6 +211,19 @@ def time_steps(rows: dict[str, Any], scenario: str, text: str, rounds: int) -> d
     return told
 
 
+def find_unknown(settings: list[str]) -> list[str]:
+    """Settings that SkyRL's trainer does not have."""
+    found = []
+    for setting in settings:
+        # To make one of them opens what talks to vLLM: their types say as much.
+        place: Any = SkyRLTrainConfig
+        for name in setting.split("."):
+            place = get_type_hints(place).get(name) if is_dataclass(place) else None
+        if place is None:
+            found.append(setting)
+    return found
+
+
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
     tokenizer = make_tokenizer()
@@ -220,6 +234,7 @@ if __name__ == "__main__":
     answers = {
         "rows": {scenario: row["prompt"] for scenario, row in rows.items()},
         "plays": play(tokenizer, rows, asked["scripts"]),
+        "unknown": find_unknown(asked["settings"]),
         "step_ms": time_steps(rows, first, played[0]["texts"][0], asked["rounds"]),
         "versions": {name: version(name) for name in ("skyrl", "skyrl-gym")},
         "ours": sorted(

@@ -19,6 +19,7 @@ from schemas.rollout import Rollout
 from tests.interop.bundles.policies import Play, play_natively
 from tests.interop.consumers.folders import find_scenarios, make_cargo, write_consumer
 from tests.interop.consumers.houses import LOCKS
+from tests.interop.consumers.pages import read_code
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 from tests.interop.consumers.texts import write_call, write_talk, write_texts
 
@@ -95,6 +96,13 @@ def test_a_conversation_is_played_with_the_scripted_user(
     assert [reply for reply in told["replies"] if "<tool_response>" not in reply] == said[
         : len(told["replies"])
     ]
+
+
+def test_the_program_of_the_page_registers_before_it_trains(
+    ground: tuple[list[Play], Rollout, Path],
+) -> None:
+    _, _, folder = ground
+    assert drive(folder, [], page=read_code("skyrl"))["trained"] == [["settings", ["envmill"]]]
 
 
 def test_rows_hold_what_the_data_loader_reads(ground: tuple[list[Play], Rollout, Path]) -> None:

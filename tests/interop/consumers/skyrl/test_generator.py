@@ -14,6 +14,7 @@ from schemas.rollout import Rollout
 from tests.interop.consumers.folders import write_consumer
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline
 from tests.interop.consumers.nights import RECIPES, Night, talk
+from tests.interop.consumers.pages import read_settings
 from tests.interop.consumers.texts import write_talk, write_texts
 
 pytestmark = [pytest.mark.soak(area="consumers"), SOAKING]
@@ -42,7 +43,11 @@ def answers(
         scripts[f"{rollout.scenario}-conversation"] = [
             {"name": "talk", "texts": write_talk(rollout)}
         ]
-    asked = {"scripts": scripts, "rounds": 10}
+    asked = {
+        "scripts": scripts,
+        "rounds": 10,
+        "settings": [*read_settings("skyrl"), "generator.odd"],
+    }
     return run_offline(
         open_locked_house("skyrl"), Path(__file__).with_name("playing.py"), [str(folder)], asked
     )
@@ -99,6 +104,10 @@ def test_the_data_loader_reads_every_row(night: Night, answers: dict[str, Any]) 
         [message["role"] for message in prompt] == ["system", "user"]
         for prompt in answers["rows"].values()
     )
+
+
+def test_the_page_names_settings_that_there_are(answers: dict[str, Any]) -> None:
+    assert answers["unknown"] == ["generator.odd"]
 
 
 def test_what_a_step_costs_beside_the_bare_framework(answers: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 where nothing of ours is.
 
 playing.py FOLDER ANSWERS  <  {"scripts": {scenario: [{"name", "calls", "said"}, …]}, "rounds":
-calls to time}
+calls to time, "settings": names of settings}
 """
 
 import asyncio
@@ -22,6 +22,7 @@ sys.path.insert(1, str(Path(__file__).parent))
 import numpy as np
 import torch
 import training
+from hydra import compose, initialize_config_module
 from omegaconf import OmegaConf
 from tensordict import TensorDict
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
@@ -251,6 +252,14 @@ async def time_calls(row: Any, call: Any, tools: list[Any], rounds: int) -> dict
     return told
 
 
+def find_unknown(settings: list[str]) -> list[str]:
+    """Settings that verl's trainer does not have."""
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        config = compose("ppo_trainer")
+    missing = object()
+    return [one for one in settings if OmegaConf.select(config, one, default=missing) is missing]
+
+
 async def main(asked: Any) -> Any:
     tokenizer = make_tokenizer()
     rows, tools = load(tokenizer), load_all_tools(str(Path(sys.argv[1], "tools.yaml")), None)
@@ -283,6 +292,7 @@ async def main(asked: Any) -> Any:
             ]
             for tool in tools
         },
+        "unknown": find_unknown(asked["settings"]),
         "step_ms": await time_calls(rows[first], script["calls"][0], tools, asked["rounds"]),
         "versions": {"verl": version("verl")},
         "ours": sorted(

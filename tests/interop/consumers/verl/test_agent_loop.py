@@ -13,6 +13,7 @@ from envmill.interop.consumers.verl import CONSUMER, VERSIONS
 from tests.interop.consumers.folders import write_consumer
 from tests.interop.consumers.houses import LOCKS, SOAKING, open_locked_house, run_offline
 from tests.interop.consumers.nights import Night
+from tests.interop.consumers.pages import read_settings
 
 pytestmark = [pytest.mark.soak(area="consumers"), SOAKING]
 LEAST = 10
@@ -22,7 +23,8 @@ LEAST = 10
 @pytest.fixture(scope="module")
 def answers(night: Night, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = write_consumer(CONSUMER, night.cargo, tmp_path_factory.mktemp("out"))
-    asked = {"scripts": night.list_scripts(), "rounds": 10}
+    settings = [*read_settings("verl"), "data.odd"]
+    asked = {"scripts": night.list_scripts(), "rounds": 10, "settings": settings}
     house = open_locked_house("verl", *(f"{name}=={version}" for name, version in VERSIONS.items()))
     return run_offline(house, Path(__file__).with_name("playing.py"), [str(folder)], asked)
 
@@ -81,6 +83,10 @@ def test_the_data_set_reads_every_row_and_the_registry_every_tool(
         told = [answers["tools"][name] for name in selection]
         assert [config["tool"] for config, _ in told] == [tool["name"] for tool in shown]
         assert [{**schema["function"], "name": config["tool"]} for config, schema in told] == shown
+
+
+def test_the_page_names_settings_that_there_are(answers: dict[str, Any]) -> None:
+    assert answers["unknown"] == ["data.odd"]
 
 
 def test_what_a_call_costs_beside_the_bare_framework(answers: dict[str, Any]) -> None:
