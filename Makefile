@@ -93,6 +93,7 @@ docs: setup
 	@$(PY) -m tests.gates.pages
 	@$(PY) -m tests.authors.publishing
 	@$(PY) -m tests.architecture.picture
+	@$(PY) -m tests.scale.picture
 	@$(PY) -m tests.cli.pages > docs/cli.md
 	@$(PY) -m quality.reference > docs/quality.md
 

@@ -8,6 +8,7 @@ opening ──► what stands where the request has the value ──► reads as
 """
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -20,10 +21,11 @@ from envmill.agents.users.scripted import ScriptedUser, render_value
 from envmill.agents.users.wordings import FEWEST, list_wordings, list_written
 from envmill.errors import Outage
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, fail, gather, pass_by, skip
+from envmill.gates.exploring.trials import Trials
 from envmill.language.delegation import list_delegations
 from envmill.language.told import list_leaves
 from envmill.language.words import split_words
-from schemas.base import Json
+from schemas.base import Json, canonical_json
 from schemas.ledger import ReasonClass
 from schemas.scenario import UserContract
 
@@ -36,6 +38,7 @@ CODES: Mapping[str, ReasonClass] = {
 
 _ELSE = ("Which tyres does your car have?", "How can I help you today?")
 """What hardly a scenario hides."""
+_CODE = re.compile(r"(?=.*\d).{4,}")
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     the evidence says so."""
     knowledge = UserKnowledge.of(subject.scenario)
     contract = knowledge.contract
+    if unknown := await _find_unknown(subject, means):
+        words = f"the path needs {unknown!r}, which the request says and the user does not know"
+        return drop(GATE, "withheld", words, {"value": unknown, "user": contract.model_dump()})
     hidden = [name for name in contract.hidden if name in contract.facts]
     if not hidden:
         return pass_by(GATE, "nothing_hidden", "nothing is told only when it is asked for")
@@ -60,7 +66,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         return skip(GATE, "no_probe", "every question was asked in the repair loop")
     made = sum(max(0, FEWEST - len(list_written(contract, name))) for name in hidden)
     played = "model" if means.models else "scripted"
-    findings = [] if means.probes == "sealed" else list(list_suspicions(subject, hidden))
+    findings = [] if means.probes == "sealed" else list(_list_opened(contract, hidden))
+    findings += [] if means.probes == "sealed" else list(list_suspicions(subject, hidden))
     try:
         answers = await _ask(probes, knowledge, means)
     except Outage as error:
@@ -171,6 +178,47 @@ def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
         *(render_value(contract.facts[name]) for name in probe.asked),
     ]
     return any(_holds(value, text) for text in others)
+
+
+async def _find_unknown(subject: ScenarioCase, means: GateContext) -> str:
+    """A code, a date or a large number of the path that stands in the request alone: not among what
+    the user says or knows, and in no reply before."""
+    scenario, contract = subject.scenario, subject.scenario.user
+    if means.probes == "sealed" or scenario.parts or contract.opening == scenario.request:
+        return ""
+    known = [
+        contract.opening,
+        *contract.later,
+        *contract.goals,
+        subject.environment.policy_document,
+    ]
+    known += [render_value(value) for value in contract.facts.values()]
+    needed = [
+        (place, leaf)
+        for place, call in enumerate(scenario.oracle)
+        if call.actor == "agent"
+        for leaf in list_leaves([*call.arguments.values()])
+        if _CODE.fullmatch(str(leaf)) and _holds(leaf, scenario.request)
+    ]
+    lacking = [one for one in needed if not any(_holds(one[1], text) for text in known)]
+    replies = (await Trials.of(subject, means).oracle())[0].replies if lacking else []
+    shown = [canonical_json([*reply.parts]) for reply in replies]
+    unknown = (
+        str(leaf)
+        for place, leaf in lacking
+        if not any(_holds(leaf, text) for text in shown[:place])
+    )
+    return next(unknown, "")
+
+
+def _list_opened(contract: UserContract, hidden: list[str]) -> Iterator[Finding]:
+    """Codes, dates and large numbers that the opening gives away. A word or a small number may
+    stand there for something else."""
+    for name in hidden:
+        value = contract.facts[name]
+        if _CODE.fullmatch(str(value)) and _holds(value, contract.opening):
+            words = f"the opening tells {name!r} ({value!r}), which is told only when asked for"
+            yield drop(GATE, "told_unasked", words, {"fact": name, "opening": contract.opening})
 
 
 def list_suspicions(subject: ScenarioCase, hidden: list[str]) -> Iterator[Finding]:

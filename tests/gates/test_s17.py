@@ -17,6 +17,7 @@ from envmill.models.base import Completion, Request
 from envmill.models.gateway import Gateway, ModelSession
 from envmill.sandbox import Sandbox
 from schemas.base import Json
+from schemas.environment import Call
 from schemas.scenario import UserContract
 from schemas.turns import UserReply
 from tests.gates.specimens import pose
@@ -304,3 +305,45 @@ async def test_the_embedded_author_s_people_tell_what_they_hide(
             pose(user=make_contract(reply), request=reply.request), GateContext(sandbox)
         )
         assert found.outcome in ("kept", "not_applicable"), found
+
+
+@pytest.mark.parametrize(
+    ("opening", "facts", "reasons"),
+    [
+        ("Put money on Ada Kern's account.", {"amount": 2500}, set()),
+        ("Put 2,500 on Ada Kern's account.", {}, set()),
+        ("Put money on Ada Kern's account.", {}, {"withheld"}),
+    ],
+    ids=["known", "said", "neither"],
+)
+async def test_what_the_path_needs_is_known_to_the_user(
+    opening: str, facts: dict[str, Json], reasons: set[str], jail: Sandbox
+) -> None:
+    """What a reply shows before, as the member's id, they need not know."""
+    oracle = [
+        Call(name="find_members", arguments={"query": "Ada Kern"}),
+        Call(name="top_up", arguments={"member_id": "M1", "amount": 2500}),
+    ]
+    user = UserContract(opening=opening, facts=facts)
+    posed = pose(user=user, oracle=oracle, request="Put 2500 on Ada Kern's account M1.")
+    found = await check(posed, GateContext(jail, seed=1))
+    assert {one.reason for one in found.spread() if one.outcome == "dropped"} == reasons
+
+
+@pytest.mark.parametrize(
+    ("hidden", "opening", "reasons"),
+    [
+        ({"code": "kestrel-41"}, "My machine is broken.", set()),
+        ({"code": "kestrel-41"}, "My machine kestrel-41 is broken.", {"told_unasked"}),
+        ({"birth date": "1988-07-19"}, "I was born on 19 July 1988.", {"told_unasked"}),
+        ({"oven": 3}, "3 of our ovens are cold.", set()),
+        ({"tug": "Bison"}, "The bison has to be fed.", set()),
+    ],
+    ids=["withheld", "code", "date", "small number", "word"],
+)
+async def test_an_opening_that_tells_what_is_hidden(
+    hidden: dict[str, Json], opening: str, reasons: set[str], jail: Sandbox
+) -> None:
+    user = UserContract(opening=opening, facts=hidden, hidden=[*hidden])
+    found = await check(pose(user=user), GateContext(jail, seed=1))
+    assert {one.reason for one in found.spread() if one.outcome == "dropped"} == reasons

@@ -8,8 +8,10 @@ changed call are met where they can be: what must come first was done, and the u
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from envmill.kinds.base import Breach
 from envmill.kinds.dialogue.compile import (
@@ -42,24 +44,21 @@ class _Scene:
     scenario: Scenario
     right: Ending
     bound: Sequence[tuple[PolicyClause, Sequence[Binding]]]
+    patterns: Mapping[str, Sequence[tuple[PolicyClause, Binding, CallPattern]]]
+    """Effect → the calls that its clauses are about."""
 
     @classmethod
     def of(cls, dialogue: Dialogue, scenario: Scenario, right: Ending) -> "_Scene":
-        words = list_words(scenario)
+        words, patterns = list_words(scenario), defaultdict[str, list[Any]](list)
         bound = [
             (clause, bind_rows(clause, scenario.initial_state, words))
             for clause in dialogue.clauses
         ]
-        return cls(scenario, right, bound)
-
-    def list_patterns(self, effect: str) -> list[tuple[PolicyClause, Binding, CallPattern]]:
-        """The calls that the clauses of one effect are about."""
-        return [
-            (clause, binding, bind(clause.call, binding))
-            for clause, bindings in self.bound
-            if clause.effect == effect
-            for binding in bindings
-        ]
+        for clause, bindings in bound:
+            patterns[clause.effect] += [
+                (clause, binding, bind(clause.call, binding)) for binding in bindings
+            ]
+        return cls(scenario, right, bound, patterns)
 
     def make_call(self, pattern: CallPattern) -> Call:
         """A call of the reference path, or one that the pattern is about."""
@@ -71,7 +70,7 @@ class _Scene:
         """What other clauses want before the call, except one thing."""
         wanted = [
             self.make_call(bind(clause.first, binding))
-            for clause, binding, pattern in self.list_patterns("first")
+            for clause, binding, pattern in self.patterns.get("first", ())
             if clause.first and is_about(pattern, call)
         ]
         return [one for one in wanted if without is None or not is_about(without, one)]
@@ -80,7 +79,7 @@ class _Scene:
         """A question that names all that clauses want named before the call."""
         asking = [
             clause
-            for clause, _, pattern in self.list_patterns("confirm")
+            for clause, _, pattern in self.patterns.get("confirm", ())
             if is_about(pattern, call)
         ]
         names = dict.fromkeys(name for clause in asking for name in clause.names)
@@ -178,7 +177,7 @@ def _call_unnamed(clause: PolicyClause, scene: _Scene) -> Iterator[tuple[str, En
     """The same tool, for what no clause of its sort names."""
     named = [
         pattern
-        for _, _, pattern in scene.list_patterns(clause.effect)
+        for _, _, pattern in scene.patterns.get(clause.effect, ())
         if pattern.name == clause.call.name
     ]
     for call in _list_others(clause, scene):

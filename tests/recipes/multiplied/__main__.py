@@ -12,6 +12,7 @@ from envmill.kinds import open_sandbox
 from envmill.settings import Settings
 from schemas.run import RecipeName
 from tests.recipes.multiplied.multiplying import (
+    MORE,
     MOST,
     RESULTS,
     Court,
@@ -35,7 +36,9 @@ async def main(recipes: list[str]) -> None:
         async with open_sandbox(Settings.read({**os.environ, "ENVMILL_HOME": folder})) as sandbox:
             for recipe in recipes or get_args(RecipeName):
                 begun, court = time.monotonic(), Court(sandbox)
-                cases = list_cases(await list_subjects(cast(RecipeName, recipe), sandbox), MOST)
+                cases = list_cases(
+                    await list_subjects(cast(RecipeName, recipe), sandbox), MORE.get(recipe, MOST)
+                )
                 results = await court.judge_all(cases)
                 save({recipe: results})
                 missed = [

@@ -10,20 +10,29 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
-from envmill.errors import EnvMillError
+from envmill.errors import BuildError, EnvMillError
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
-from envmill.kinds.plan import find_plan_faults
+from envmill.kinds import KINDS
+from envmill.kinds.dialogue.atoms import find_atom_faults, read_repertoire
+from envmill.kinds.dialogue.kind import DialogueKind
+from envmill.kinds.dialogue.plan import read_dialogue
+from envmill.kinds.dialogue.posing import Poser
+from envmill.kinds.dialogue.proving import Bench
 from envmill.kinds.sql.database import find_database_faults
+from envmill.recipes.tau2 import find_word_fault
 from envmill.sandbox import Sandbox
 from envmill.stages.passing import settle
+from schemas.dialogue import Repertoire
 from schemas.environment import Blueprint, Environment
 from schemas.run import RecipeName
 from tests.real_authors.faults import differs_from
+from tests.recipes.multiplied import desks
 from tests.recipes.multiplied.machines import (
     ERRANDS,
     LIVE,
@@ -46,7 +55,9 @@ from tests.recipes.multiplied.worlds import list_worlds
 RESULTS = Path(__file__).parent / "results.json"
 MOST = 210
 """Cases of a recipe."""
-_BESIDE = 8
+MORE: dict[str, int] = {"tau2": 450}
+"""Of those with more operators."""
+_BESIDE, _BESIDE_ATOMS = 8, 2
 _FIRST = ("W1", "W2", "W3")
 """Gates that see most faults of programs: asked before those that explore."""
 
@@ -89,10 +100,19 @@ async def list_subjects(recipe: RecipeName, sandbox: Sandbox) -> Subjects:
     if recipe == "perturb":
         return [(SYSTEMS, list_replies(await plan_system()))]
     worlds = await list_worlds(recipe, sandbox)
+    plans = [(world.name, world.plan) for world in worlds]
+    built = [(world.name, world.built) for world in worlds]
+    posed = [(world.name, posed) for world in worlds for posed in world.posed]
+    if recipe == "tau2":  # each environment before any comes again
+        turns = zip_longest(*([(world.name, one) for one in world.posed] for world in worlds))
+        posed = [one for turn in turns for one in turn if one]
+    if recipe != "tau2":
+        return [(PLANS, plans), (PROGRAMS, built), (SCENARIOS, posed)]
     return [
-        (PLANS, [(world.name, world.plan) for world in worlds]),
-        (PROGRAMS, [(world.name, world.built) for world in worlds]),
-        (SCENARIOS, [(world.name, posed) for world in worlds for posed in world.posed]),
+        ((*PLANS, *desks.PLANS), plans),
+        ((*PROGRAMS, *desks.PROGRAMS, *desks.ATOM_OPERATORS), built),
+        ((*SCENARIOS, *desks.SCENARIOS), posed),
+        (desks.WORDS, [(name, desks.read_words(one)) for name, one in posed]),
     ]
 
 
@@ -181,7 +201,18 @@ class Court:
             )
         elif isinstance(case.subject, Proposed):
             yield "system", check_system
+        elif isinstance(case.subject, desks.Worded):
+            yield "words", _ask_words
         else:
+            composed = case.subject.environment.kind == "dialogue" and isinstance(
+                case.subject, EnvironmentCase
+            )
+            if composed:
+                yield "marks", _ask_marks
+            if case.operator in desks.PROVED:
+                yield "atoms", self._ask_atoms(case)
+            if case.operator.part == "atoms":
+                return
             gates = (
                 ENVIRONMENT_GATES if isinstance(case.subject, EnvironmentCase) else SCENARIO_GATES
             )
@@ -190,8 +221,41 @@ class Court:
                     yield gate.name, self._ask_gate(gate)
 
     async def _ask_plan(self, plan: Blueprint) -> Said:
-        faults = [*find_plan_faults(plan), *await find_database_faults(plan, self._sandbox)]
+        faults = [
+            *KINDS[plan.kind].find_plan_faults(plan),
+            *await find_database_faults(plan, self._sandbox),
+        ]
         return Counter(("plan", _shorten(fault)) for fault in faults)
+
+    def _ask_atoms(self, case: Case) -> Callable[[Any], Awaitable[Said]]:
+        """Their proofs over the program, as before an environment of recipe `tau2` is kept. Of
+        changed ones a few others are proved beside them, which cost as much as they do."""
+        kind = cast(DialogueKind, KINDS["dialogue"])
+
+        async def ask(built: EnvironmentCase) -> Said:
+            environment = built.environment
+            dialogue, tools = read_dialogue(environment.files), environment.tools
+            written, before = (
+                _read_atoms(environment),
+                _read_atoms(case.original.environment),
+            )
+            if faults := find_atom_faults(written, dialogue, tools):
+                return Counter([("atoms", _shorten(faults[0]))])
+            if case.operator.part == "atoms":
+                changed = [atom for atom in written.atoms if atom not in before.atoms]
+                others = [atom for atom in written.atoms if atom in before.atoms]
+                kept = [*changed, *others[:_BESIDE_ATOMS]]
+                written = written.model_copy(
+                    update={"atoms": [atom for atom in written.atoms if atom in kept]}
+                )
+            try:
+                bench = Bench(environment, dialogue, written, self._sandbox)
+                found = await Poser(bench, kind.derive_verifier).judge()
+            except EnvMillError as error:
+                return Counter([("atoms", f"error: {_shorten(str(error))}")])
+            return Counter(("atoms", f"{one.code}: {_shorten(one.words)}") for one in found)
+
+        return ask
 
     def _ask_gate(self, gate: Any) -> Callable[[Any], Awaitable[Said]]:
         async def ask(subject: EnvironmentCase | ScenarioCase) -> Said:
@@ -209,6 +273,26 @@ class Court:
             )
 
         return ask
+
+
+def _read_atoms(environment: Environment) -> Repertoire:
+    repertoire = read_repertoire(environment.files)
+    assert repertoire is not None
+    return repertoire
+
+
+async def _ask_marks(built: EnvironmentCase) -> Said:
+    environment = built.environment
+    try:
+        KINDS[environment.kind].derive_tables(environment.files, {})
+    except BuildError as error:
+        return Counter([("marks", _shorten(str(error)))])
+    return Counter()
+
+
+async def _ask_words(worded: desks.Worded) -> Said:
+    fault = find_word_fault(worded.reply, worded.composed)
+    return Counter([("words", _shorten(fault))] if fault else [])
 
 
 def _name_changed(environment: Environment, changed: Environment) -> str:

@@ -14,12 +14,14 @@ _INTRODUCTION = """
 Items that real authors wrote are changed, once each, by operators over plans, schemas, programs, tests, states, reference paths,
 verifiers and texts (`tests/recipes/multiplied`). The items are those of `tests/real_authors` and
 `tests/authors/kept/again/worlds.tar.xz`. For `perturb` the factory's fourteen systems stand in for those that a real author wrote
-since, as an author would send them, and are held to what is read before a machine runs.
+since, as an author would send them, and are held to what is read before a machine runs. Those of `tau2` are six environments and 23
+scenarios of two runs (`tests/recipes/multiplied/desks.json.xz`): all that the gates kept of what two real authors wrote.
 
 A **fault** is wrong by construction. It is **caught** where a check says something that it does not say of the item as it was. A
 change of a program that no check and no call of 200 random ones shows is **idle**; it is no fault. An **honest** change leaves
 all as right as it was; it is **refused** where a check says more than before. Checks are those of plans and databases, and the
-gates W1 to W13 and S1 to S17 that ask no model and look at one item; S13 is left out. A suspicion counts as caught, although
+gates W1 to W13 and S1 to S17 that ask no model and look at one item; S13 is left out. Of `tau2` they are also those of the program's
+marks, the proofs of its atoms, and those of the user's words. A suspicion counts as caught, although
 without a judge it drops nothing. This page is generated: `python -m tests.recipes.multiplied`.
 """
 
@@ -28,6 +30,10 @@ _MISSES = """
   none, so no gate that executes notices. Verifiers take every fact of the draft by code, so that no author can leave one out there;
   whether each wish is demanded is read by S16, which asks a model.
 - Programs: most are of items whose tests were recorded when tests named parts of a change (`exact` is off for them).
+- `hidden_unknown`, `hidden_told`: of what the user says or knows, S17 looks for codes, dates and numbers of four digits. "marble" and 12
+  may stand in a request for something else; the check of the user's words looks for them. Where a reply shows the date of birth before it
+  has to be known, the user need not know it.
+- `signs`, `numbers` in `tau2`: the number in the id of a second case, which no rule is about.
 - `file_differs`: the file is the one that the machine's service writes anew when it starts.
 """
 

@@ -2,14 +2,18 @@
 
 tests/real_authors ──replayed─────────┐
 tests/authors/kept ──lake, unpacked───┼──► World: plan, environment with its tests, scenarios
+desks.json.xz ──rows of two runs──────┘
 """
 
+import json
+import lzma
 import tarfile
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from envmill.gates.base import EnvironmentCase, ScenarioCase
 from envmill.lake.lake import Lake
@@ -26,6 +30,8 @@ from tests.real_authors.making import SEED, make, make_mill
 
 _ARCHIVE = ROOT / "tests/authors/kept/again/worlds.tar.xz"
 _LAKES = {"scaleenv": "lake", "envfactory": "lake", "autoforge": "lake-autoforge"}
+_DESKS = Path(__file__).with_name("desks.json.xz")
+"""Of recipe `tau2`: what real authors wrote in two runs, and the gates kept."""
 _SIBLINGS = 2
 
 
@@ -40,6 +46,8 @@ class World:
 
 
 async def list_worlds(recipe: RecipeName, sandbox: Sandbox) -> list[World]:
+    if recipe == "tau2":
+        return list(_read_desks())
     replayed = [world async for world in _replay(recipe, sandbox)]
     return [*replayed, *_unpack(recipe)] if recipe in _LAKES else replayed
 
@@ -87,6 +95,21 @@ def _unpack(recipe: RecipeName) -> Iterator[World]:
                     tuple(one for one in tests if one.environment == environment.id),
                     own,
                 )
+
+
+def _read_desks() -> Iterator[World]:
+    rows: dict[str, list[Any]] = json.loads(lzma.decompress(_DESKS.read_bytes()))
+    plans = {row["id"]: Blueprint.model_validate(row) for row in rows["blueprints"]}
+    tests = [Test.model_validate(row) for row in rows["tests"]]
+    scenarios = [Scenario.model_validate(row) for row in rows["scenarios"]]
+    for environment in map(Environment.model_validate, rows["environments"]):
+        yield _assemble(
+            f"{environment.brief.theme}/{environment.id[4:8]}",
+            plans[environment.blueprint],
+            environment,
+            tuple(one for one in tests if one.environment == environment.id),
+            [one for one in scenarios if one.environment == environment.id],
+        )
 
 
 def _assemble(
