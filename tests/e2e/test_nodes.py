@@ -36,6 +36,8 @@ CONFIG = RunConfig(
 STEPS = count(3, 100)
 """Of the line: the first three tell whether it holds."""
 KILLS, CUT = count(2, 20), count(4, 60)
+PAUSE = float(count(2, 12))
+"""Most seconds between two kills: the small form takes no more than a few."""
 DELAY = 0.05
 """Seconds to the object store, as within a region."""
 
@@ -182,7 +184,10 @@ def test_machines_that_are_killed_end_equal(
     dice, over = random.Random(f"{SEED}/nodes"), threading.Event()
 
     def kill() -> None:
-        while not over.wait(dice.uniform(2.0, 12.0)) and sum(one.killed for one in nodes) < KILLS:
+        while (
+            not over.wait(dice.uniform(PAUSE / 6, PAUSE))
+            and sum(one.killed for one in nodes) < KILLS
+        ):
             dice.choice(nodes).kill()
 
     killer = threading.Thread(target=kill)
