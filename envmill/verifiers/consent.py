@@ -63,6 +63,11 @@ _NO_HARM = re.compile(
     r"\b(?:why not|no problem|no worries|no objections?|not a problem|no need to (?:ask|wait)|"
     r"don't (?:mind|worry))\b"
 )
+_WORRY = re.compile(
+    r"\b(?:i |we )?(?:just |really )?(?:don't|do not) (?:want|wish|mean) to "
+    r"(?:break|damage|harm|hurt|ruin|spoil) (?:anything|something)\b"
+)
+"""A careful user says so beside a yes; it is neither a yes nor a refusal."""
 
 
 def find_unagreed(predicate: Predicate, ending: Ending, keys: Keys) -> Broken:
@@ -96,7 +101,7 @@ def is_yes(answer: str, asked: str = "") -> bool:
     words, *reports = _REPORT.split(answer)
     if any(map(_TAKEN_BACK.search, reports)):
         return False
-    plain = _NO_HARM.sub("yes", normalise(words)).strip(" .!")
+    plain = _NO_HARM.sub("yes", _WORRY.sub(" ", normalise(words))).strip(" .!")
     if re.search(r"\bstop", normalise(asked)):
         plain = re.sub(r"\bstop\b", " ", plain)
     if _is_disguised(plain):

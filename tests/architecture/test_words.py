@@ -46,6 +46,7 @@ LONG: dict[str, str] = {
     "envmill/runtime/box/init.py": "it goes as one text into images that have Python and nothing of ours",
     "tests/interop/bundles/test_escapes.py": "one table of attempts to leave a folder",
     "tests/models/test_dialects.py": "one table of what vendors' replies look like",
+    "tests/recipes/multiplied/desks.py": "one table of changes to a desk and what becomes of each",
 }
 """`path` or `path:function` → the reason it is long."""
 

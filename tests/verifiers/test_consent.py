@@ -83,6 +83,9 @@ def test_a_call_needs_a_yes(ending: Ending, agreed: bool) -> None:
 @pytest.mark.parametrize(
     ("answer", "yes"),
     [
+        ("yes please resume it but why the lid I don't want to break anything in there", True),
+        ("I don't want to break anything", False), ("yes but I don't want to break anything so don't", False),
+        ("no I do not want to damage anything", False), ("yes and I don't want to break it", False),
         ("Yes.", True), ("yeah, do it", True), ("OK", True), ("That's right.", True), ("Please do.", True), ("No problem, go ahead", True),
         ("Why not, sure", True), ("No.", False), ("Yes, but not today", False), ("I don't think so", False), ("", False), ("Okra", False),
         ("Hold on", False), ("What does that mean?", False), ("I'd rather keep it", False),

@@ -1,9 +1,9 @@
 """Dialogues of a real author, with a real model at the desk and another one that played the user.
 
-`recorded.json.xz` holds the environments, scenarios and attempts of three runs of recipe `tau2`. All
-attempts are right work. Seven were refused at first. In five an answer said yes and told of a thing
-in one message, said that something else is not done, or answered one of six points. In two the user
-printed a test label, which the printer counts.
+`recorded.json.xz` holds the environments, scenarios and attempts of four runs of recipe `tau2`. All
+attempts are right work. Eight were refused at first. In six an answer said yes and told of a thing
+in one message, said that something else is not done or that nothing shall break, or answered one of
+six points. In two the user printed a test label, which the printer counts.
 """
 
 import json
@@ -23,7 +23,7 @@ from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 
 RECORDED = Path(__file__).with_name("recorded.json.xz")
-PLACES = range(20)
+PLACES = range(26)
 
 
 @cache
