@@ -15,7 +15,7 @@ of them.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from envmill.version import __version__ as __version__
+from envmill.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from envmill.front.public import *  # noqa: F403

@@ -4,11 +4,11 @@ knows the truth about its domains."""
 from contextlib import AbstractAsyncContextManager
 
 import offline as author
+from envmill.base.settings import Settings
 from envmill.models.gateway import ModelSession
 from envmill.models.offline import Author
 from envmill.pipeline import open_run
 from envmill.pipeline.runner import Runner
-from envmill.settings import Settings
 from offline.truth import find_truth
 from schemas.run import RunConfig
 

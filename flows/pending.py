@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State, StateDetails, StateType
 from prefect.exceptions import Pause
 from prefect.runtime import deployment, flow_run
 
-from envmill.errors import Pending
+from envmill.base.errors import Pending
 from flows.local.runs import AWAITING
 
 

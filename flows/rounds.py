@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from prefect import get_run_logger
 from prefect.runtime import flow_run
 
-from envmill.errors import BudgetReached, SettingsError
+from envmill.base.errors import BudgetReached, SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
 from flows.running import walk_run

@@ -11,13 +11,13 @@ from prefect.client.schemas.objects import State
 from prefect.concurrency.asyncio import ConcurrencySlotAcquisitionError
 from prefect.runtime import flow_run
 
-from envmill.errors import Pending, StepFailed
+from envmill.base.errors import Pending, StepFailed
+from envmill.base.settings import Settings
 from envmill.lake.events import note
 from envmill.models.handing import outlast
 from envmill.models.role_models import find_warnings
 from envmill.pipeline.line import PipelineStep
 from envmill.pipeline.runner import Runner
-from envmill.settings import Settings
 from flows.local.lease import hold_lease
 from flows.opening import open_walk
 from flows.pending import put_off

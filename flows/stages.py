@@ -6,7 +6,7 @@ from typing import Any
 
 from prefect import Flow, flow
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP
 from flows.running import run_name, walk_run

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from envmill.settings import Settings
+from envmill.base.settings import Settings
 from flows.local.private import read_keys
 
 

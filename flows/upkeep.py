@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.tasks import Task
 
-from envmill.errors import StepFailed
+from envmill.base.errors import StepFailed
 from envmill.gates.base import GateContext
 from envmill.kinds import open_sandbox
 from envmill.lake.compaction import compact as compact_run

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.toolgraph.references import walk_nodes
 from offline import desks, errands, growing, linking, rewording, sketching, systems, tabling
 from offline.blueprint import write_blueprint

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.runtime.canonical import MAX_STATE
 from offline.copies import add_doubles, list_unique, stamp
 from offline.dice import make_dice

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ConfigDict
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from schemas.environment import Effect, Kind
 
 Row: TypeAlias = dict[str, Any]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Any
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.language.mentions import is_told
 from envmill.sandbox.results import refer_to
 from envmill.toolgraph.overlap import Flow, list_flows, list_values, match_chain

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.endings import list_keys
 from envmill.recipes.drafting.derivability import Shortcut, find_shortcuts
 from envmill.recipes.drafting.exactness import MADE, blank_made

@@ -7,9 +7,9 @@ from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import ROOT
 from offline.article import name_one
 from offline.domain import Collection, Domain, Operation, OperationParameter
 

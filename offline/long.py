@@ -6,7 +6,7 @@ populations under names of their own ──wishes of each──► one state, wi
 
 from collections.abc import Callable
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from offline.crowd import list_marks, rename_core
 from offline.dice import make_dice
 from offline.domain import Domain

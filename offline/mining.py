@@ -9,8 +9,8 @@ import re
 from functools import cache
 from math import log
 
+from envmill.base.settings import ROOT
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import ROOT
 from offline.knowledge import load_domain
 from schemas.prompts import ThemeReply
 from schemas.seed import Brief

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.recipes.drafting.errands import find_left
 from offline.domain import Domain
 from schemas.base import Json

@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterable
 from datetime import timedelta
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from offline.dice import make_dice
 from offline.domain import (
     GONE,

@@ -10,7 +10,7 @@ from copy import deepcopy
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.sandbox.results import refer_to
 from offline.crowd import settle_core, surround
 from offline.dice import make_dice

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.language.mentions import is_told
 from envmill.recipes.drafting.themes import read_themes
 from offline.crowd import settle_core, surround

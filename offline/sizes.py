@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.recipes.drafting.themes import read_themes
 from offline.cut import cut_domain, list_feature_sets
 from offline.domain import Domain

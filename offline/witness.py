@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.runtime.program import SCHEMA

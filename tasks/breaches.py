@@ -5,7 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 
-from envmill.errors import StepFailed
+from envmill.base.errors import StepFailed
 from envmill.pipeline.quarantine import Loss
 from quality.promise import BrokenPromise
 from schemas.quality import Quarantine

@@ -8,7 +8,7 @@ from prefect import task
 from prefect.artifacts import acreate_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
-from envmill.errors import StepFailed
+from envmill.base.errors import StepFailed
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.pipeline.runner import Runner

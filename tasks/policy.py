@@ -7,7 +7,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task
 
-from envmill.errors import EnvMillError, TimeOver
+from envmill.base.errors import EnvMillError, TimeOver
 
 
 class TaskOptions(TypedDict):

@@ -16,7 +16,7 @@ from prefect import task
 from prefect.artifacts import acreate_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
-from envmill.errors import StepFailed
+from envmill.base.errors import StepFailed
 from envmill.lake.coordination import hold
 from envmill.pipeline.line import STEP
 from envmill.pipeline.quarantine import GATE, set_aside

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from prefect import task
 
-from envmill.errors import StepFailed
+from envmill.base.errors import StepFailed
 from envmill.gates.base import GateContext
 from envmill.lake.lake import Lake
 from envmill.pipeline.reverify import Shipped, judge_again, save

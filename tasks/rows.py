@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.lake import Lake
 from envmill.lake.reading import read_file
 from envmill.lake.views.opening import check_files, find_past

@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 from xdist.scheduler import LoadScopeScheduling
 
+from envmill.base.settings import Settings
 from envmill.kinds import open_sandbox
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.hostile.engine import Engine, lend_engine
 
 _LONG = ("e2e", "hostile", "quality", "lake", "test_walk.py")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 OWN = "envmill"
 _PIN = re.compile(r"^([\w.-]+)==([\w.!+-]+)", re.MULTILINE)

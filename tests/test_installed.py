@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.installed import find_differences, read_pins
 
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from envmill.errors import SettingsError
-from envmill.settings import Secret, Settings
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Secret, Settings
 
 KEY = "sk-abcdef0123456789"
 

@@ -10,7 +10,7 @@ from envmill.agents.reference import ReferencePolicy
 from envmill.agents.skilled import Skilled
 from envmill.agents.users import model as user
 from envmill.agents.users import umpire
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 
 POLICIES: dict[str, Callable[[str], Policy | ModelPolicy]] = {
     "reference": lambda _: ReferencePolicy(),

@@ -15,7 +15,7 @@ from envmill.agents.rollout import play_on
 from envmill.agents.setup import RolloutSetup
 from envmill.agents.users.doing import needs_user
 from envmill.agents.users.manners import choose_manner
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.models.session import ModelSession, name_judge
 from envmill.sandbox import Sandbox
 from envmill.verifiers.ruling import CalibratedJudge

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from envmill.agents.base import Speaker, Turn, TurnInput
 from envmill.agents.users.base import Person, UserAnswer, Utterance
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Session
 from envmill.sandbox.plan import Step
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
 from envmill.agents.briefing import brief_agent
 from envmill.agents.log import MALFORMED, describe_reply, render_content
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.models.mend import load_object
 from schemas.base import Json, canonical_json
 from schemas.environment import Call, Environment

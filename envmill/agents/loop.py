@@ -19,7 +19,7 @@ from envmill.agents.users.claims import drop_claims, find_claimed, find_marks, g
 from envmill.agents.users.doing import describe_deed, find_lacking, find_strange, turn_down
 from envmill.agents.users.missteps import find_misstep, finds_no_end, list_suspicions
 from envmill.agents.users.scripted import render_known
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.sandbox import Advance, Invoke, Observation
 from schemas.environment import Call
 from schemas.rollout import Misstep, Suspected, Termination

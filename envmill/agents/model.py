@@ -12,7 +12,7 @@ from pathlib import Path
 from envmill.agents.base import MalformedCall, Speaker, Turn, TurnInput
 from envmill.agents.briefing import brief_agent
 from envmill.agents.log import MALFORMED, describe_reply, render_content
-from envmill.errors import BadRequest
+from envmill.base.errors import BadRequest
 from envmill.kinds.dialogue.plan import list_unlocking
 from envmill.language.words import find_words, normalise
 from envmill.models.base import Completion, Message, Sampling, ToolCall, ToolSpec

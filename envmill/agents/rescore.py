@@ -11,7 +11,7 @@ from typing import Literal
 from envmill.agents.log import StoredCall, count_said, read_answers, read_moves, read_words
 from envmill.agents.loop import MASKED
 from envmill.agents.replay import play_again
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.runtime.canonical import NotJson, fingerprint, plain, render
 from envmill.sandbox import Sandbox
 from envmill.verifiers.court import decide

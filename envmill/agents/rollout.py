@@ -27,7 +27,7 @@ from envmill.agents.users import USERS, Person, UserKnowledge
 from envmill.agents.users.doing import needs_user
 from envmill.agents.users.requests import make_in_turn
 from envmill.agents.users.umpire import find_user_fault
-from envmill.errors import Outage, SettingsError
+from envmill.base.errors import Outage, SettingsError
 from envmill.models.session import ModelSession
 from envmill.sandbox import Observation, Sandbox
 from envmill.verifiers.court import decide

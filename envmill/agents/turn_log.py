@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from envmill.agents.log import StoredCall, count_said, read_answers, read_moves, read_words
 from envmill.agents.replay import compare_moves, plan_moves
 from envmill.agents.rescore import read_ending
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.sandbox import Look, Observation, Program, Sandbox, Step
 from envmill.verifiers.court import measure
 from envmill.verifiers.ending import Ending

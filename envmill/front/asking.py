@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.front.settings import settle
 from envmill.lake.lake import Lake
 from envmill.lake.sql import Values, ask
-from envmill.settings import Settings
 
 
 def query(

@@ -10,7 +10,8 @@ from pathlib import Path
 from envmill.agents import find_policy
 from envmill.agents.function import FunctionPolicy, Respond
 from envmill.agents.rollout import play_scenario
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.front.background import BackgroundLoop, Held
 from envmill.front.holdings import Playable, as_playable, find_playable, find_tests
 from envmill.front.session import Session
@@ -21,7 +22,6 @@ from envmill.kinds import open_sandbox
 from envmill.kinds.start import CLOCK, start
 from envmill.pipeline.audit import AuditEntry, audit_folder, audit_scenario
 from envmill.sandbox import Reset
-from envmill.settings import Settings
 from schemas.base import Json
 from schemas.environment import Tool
 from schemas.rollout import Form, Rollout

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.interop.bundles import Folder
 from envmill.lake.lake import Lake
 from envmill.lake.lineage import RecordInRun, find, read
 from envmill.lake.sql import open_lake
-from envmill.settings import Settings
 from schemas.base import Json, Record, is_object
 from schemas.environment import Environment, Test
 from schemas.rollout import Rollout

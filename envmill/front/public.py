@@ -1,15 +1,15 @@
 """The public names. `import envmill` offers these and no others."""
 
-from envmill.errors import EnvMillError, Outage, SettingsError
-from envmill.findings import Finding
+from envmill.base.errors import EnvMillError, Outage, SettingsError
+from envmill.base.settings import Settings
+from envmill.base.version import __version__
 from envmill.front.asking import query
 from envmill.front.environment import OpenEnvironment, open_environment
 from envmill.front.recipe import RunSummary, run_recipe
 from envmill.front.session import Session
+from envmill.kinds.findings import Finding
 from envmill.pipeline.audit import AuditEntry
 from envmill.sandbox import Observation
-from envmill.settings import Settings
-from envmill.version import __version__
 from schemas.environment import Call, Environment, Tool
 from schemas.rollout import Rollout, Verdict
 from schemas.run import RunConfig

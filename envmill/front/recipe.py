@@ -11,13 +11,13 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.front.asking import query
 from envmill.front.background import BackgroundLoop
 from envmill.front.settings import settle
 from envmill.models.offline import Author
 from envmill.pipeline.open_run import open_walk
-from envmill.settings import Settings
 from schemas.run import RecipeName, RunConfig
 
 _KEPT = (

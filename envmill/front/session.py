@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from envmill.agents.briefing import brief_agent
-from envmill.errors import SandboxError, SettingsError
+from envmill.base.errors import SandboxError, SettingsError
 from envmill.front.background import BackgroundLoop, Held
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.sandbox.plan import Step

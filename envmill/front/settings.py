@@ -3,7 +3,7 @@ them."""
 
 import os
 
-from envmill.settings import Settings
+from envmill.base.settings import Settings
 
 
 def settle(settings: Settings | None) -> Settings:

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar, cast
 
-from envmill.findings import (
+from envmill.kinds import kind_of
+from envmill.kinds.findings import (
     EnvironmentCase,
     Finding,
     GateContext,
@@ -24,7 +25,6 @@ from envmill.findings import (
     skip,
     stopwatch,
 )
-from envmill.kinds import kind_of
 from schemas.ledger import Lap, ReasonClass
 
 __all__ = [

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 from typing import TypeVar
 
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.gates.base import Finding, GateContext, ScenarioCase, keep
 from envmill.gates.exploring.trials import Trials
 from envmill.gates.s4 import list_mutants

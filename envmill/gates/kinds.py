@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from typing import TypeVar
 
-from envmill.findings import EnvironmentCase, Finding, GateContext, ScenarioCase, pass_by
 from envmill.kinds import KINDS, kind_of
+from envmill.kinds.findings import EnvironmentCase, Finding, GateContext, ScenarioCase, pass_by
 from schemas.ledger import ReasonClass
 
 T = TypeVar("T", EnvironmentCase, ScenarioCase)

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.gates.positive_controls import PLANTS
 from envmill.gates.protecting.interface import ComparedWorld
 from envmill.gates.protecting.layouts import LAYOUTS, find_layout

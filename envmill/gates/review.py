@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.kinds.start import CLOCK
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt

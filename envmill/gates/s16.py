@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from envmill.agents.attackers.state_index import StateIndex, read_rows
-from envmill.errors import BadReply, BadRequest, Outage
+from envmill.base.errors import BadReply, BadRequest, Outage
 from envmill.gates.base import Finding, GateContext, ScenarioCase, doubt, gather, pass_by, skip
 from envmill.gates.exploring.trials import list_writes
 from envmill.gates.reading.differences import find_differences

@@ -19,7 +19,7 @@ from envmill.agents.users.missteps import states_value
 from envmill.agents.users.model import ModelUser
 from envmill.agents.users.scripted import ScriptedUser, render_value
 from envmill.agents.users.wordings import FEWEST, list_wordings, list_written
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, fail, gather, pass_by, skip
 from envmill.gates.exploring.trials import Trials
 from envmill.language.delegation import list_delegations

@@ -4,7 +4,7 @@ as it was put in."""
 import re
 from collections.abc import Mapping
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep
 from envmill.gates.exploring.batches import find_program
 from envmill.gates.exploring.start_states import find_starts

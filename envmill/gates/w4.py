@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, keep, skip
 from envmill.gates.error_corrected_rate import Estimate, Proportion, correct
 from envmill.gates.exploring.boundary_calls import BoundaryCase

@@ -2,13 +2,13 @@
 
 from contextlib import AbstractAsyncContextManager
 
+from envmill.base.settings import Settings
 from envmill.kinds.base import Kind
 from envmill.kinds.dialogue.kind import DialogueKind
 from envmill.kinds.sql.kind import SqlKind
 from envmill.kinds.stateful.kind import StatefulKind
 from envmill.kinds.terminal.kind import TerminalKind
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.environment import Blueprint, Environment
 
 KINDS: dict[str, Kind] = {

@@ -11,13 +11,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from envmill.findings import Finding, GateContext
+from envmill.base.settings import Settings
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import Repair
+from envmill.kinds.findings import Finding, GateContext
 from envmill.models.gateway import ModelSession
 from envmill.sandbox import Sandbox
 from envmill.sandbox.host import Host
-from envmill.settings import Settings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
 from schemas.base import Json, Record

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from schemas.database import Column, Table
 
 _TOKEN = re.compile(

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
+from envmill.base.settings import Settings
 from envmill.kinds.base import Breach, BuildContext, BuildResult, Composition, Look, Sources
 from envmill.kinds.endings import derive_verifier
 from envmill.kinds.plan import find_plan_faults
 from envmill.sandbox import Sandbox
 from envmill.sandbox.host import Host
-from envmill.settings import Settings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.demands import render_demands
 from envmill.verifiers.ending import Ending

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 import orjson
 
-from envmill.errors import LeaseLost
+from envmill.base.errors import LeaseLost
 from envmill.lake.arrow import Stamp
 from envmill.lake.commits import find_ended, void
 from envmill.lake.coordination.lease import HeldLease

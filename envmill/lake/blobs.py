@@ -3,7 +3,7 @@
 import hashlib
 import re
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.stores import Store
 
 _HASH = re.compile(r"[0-9a-f]{64}")

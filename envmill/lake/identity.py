@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.stores.base import Store
 from schemas.base import digest
 

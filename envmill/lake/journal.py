@@ -15,7 +15,7 @@ from pathlib import Path
 
 import orjson
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.arrow import Stamp
 from envmill.lake.coordination.locking import try_lock
 from envmill.lake.lake import Lake

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.sql import Row, Values
 from envmill.lake.views.source import column_types
 from schemas.base import Json

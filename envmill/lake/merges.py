@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.stores.base import Store, StoredFile
 
 Stems = Mapping[str, frozenset[str]]

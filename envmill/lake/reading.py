@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.arrow import arrow_schema, json_columns, make_schema, parse_json
 from envmill.lake.files import BatchName
 from envmill.lake.merges import MergeRecords, unite

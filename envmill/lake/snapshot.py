@@ -8,7 +8,7 @@ merge records ─► attrition files (what is committed) ─► files of each ta
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.commits import find_commits
 from envmill.lake.files import BatchName, MergedName, file_name, folder_of
 from envmill.lake.merges import MergeRecord, MergeRecords, unite

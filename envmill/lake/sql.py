@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from envmill.errors import LakeError, Refused, SettingsError
+from envmill.base.errors import LakeError, Refused, SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.statement import require_question
 from envmill.lake.views import VIEWS, open_views

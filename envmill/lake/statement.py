@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from duckdb import DuckDBPyConnection
 
-from envmill.errors import Refused
+from envmill.base.errors import Refused
 from schemas.base import Json, is_array, is_object
 
 _EXPLAIN = re.compile(r"\s*explain(\s+analyze)?\s+", re.IGNORECASE)

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
-from envmill.errors import BadRequest, KeyRefused, Outage, Pending, SettingsError
+from envmill.base.errors import BadRequest, KeyRefused, Outage, Pending, SettingsError
+from envmill.base.settings import Endpoint, Settings
 from envmill.lake.stores import Store
 from envmill.models.base import Completion, Request
 from envmill.models.batches import CARRIERS, DIALECTS, folder_of
@@ -25,7 +26,6 @@ from envmill.models.budget import Amount, Budget, Hold
 from envmill.models.dialect import Dialect, ModelTerms, concede
 from envmill.models.role_models import CONVERSING, VENDORS, find_endpoint
 from envmill.models.spec import Spec
-from envmill.settings import Endpoint, Settings
 from schemas.base import canonical_json
 
 __all__ = ["Batch", "RunningBatch", "open_batch", "open_carrier", "wait_before_looking"]

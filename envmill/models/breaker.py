@@ -8,7 +8,7 @@ closed ──many in a row fail──► open ──time──► one call tries
 import time
 from collections.abc import Callable
 
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 
 _IN_A_ROW = 24  # sendings, retries included: six calls with all their retries
 _SILENCE = 5.0  # seconds they span at least: a moment's hiccup fails everything that is in flight

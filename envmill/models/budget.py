@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeVar, runtime_checkable
 
-from envmill.errors import BudgetReached, CoordinationError
+from envmill.base.errors import BudgetReached, CoordinationError
 from envmill.lake.coordination.base import Coordinator, Document
 from envmill.models.base import Request
 

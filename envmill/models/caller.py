@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from envmill.errors import BadRequest, KeyRefused, Outage, Throttled, TimeOver
+from envmill.base.errors import BadRequest, KeyRefused, Outage, Throttled, TimeOver
 from envmill.models.base import Completion, Provider, Request, Usage
 from envmill.models.breaker import Breaker
 from envmill.models.budget import Deferred

@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 
 import orjson
 
-from envmill.errors import BadRequest, ModelError, Outage
+from envmill.base.errors import BadRequest, ModelError, Outage
+from envmill.base.settings import Endpoint
 from envmill.models.failures import ErrorResponse, explain
 from envmill.models.sdk import SILENCE, Client, ConnectionFailure, FileUpload, Sent, open_client
 from envmill.models.streams import find_error, has_begun, read_events
-from envmill.settings import Endpoint
 from schemas.base import Json, is_object
 
 Vendor: TypeAlias = Literal["openai", "anthropic"]

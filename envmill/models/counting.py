@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
+from envmill.base.settings import Endpoint, Settings
 from envmill.models.anthropic import Messages
 from envmill.models.base import Request
 from envmill.models.connection import ApiConnection
@@ -18,7 +19,6 @@ from envmill.models.responses import Responses
 from envmill.models.role_models import VENDORS, find_endpoint
 from envmill.models.shape import take_count
 from envmill.models.spec import Spec
-from envmill.settings import Endpoint, Settings
 from schemas.base import Json
 
 _MOST, _AT_ONCE = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Protocol
 
-from envmill.errors import BadRequest, Outage
+from envmill.base.errors import BadRequest, Outage
 from envmill.models.base import Completion, Request, ToolCall, Usage
 from envmill.models.mend import load_object
 from envmill.models.shape import take_objects

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 
 Vector = tuple[float, ...]
 Embed = Callable[[Sequence[str]], list[Vector]]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled
-from envmill.settings import Endpoint
+from envmill.base.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled
+from envmill.base.settings import Endpoint
 from schemas.base import Json, is_object
 
 _PASSING = {408, 409, 425, 429}

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 from weakref import WeakValueDictionary
 
-from envmill.errors import ModelError, Outage
+from envmill.base.errors import ModelError, Outage
 from envmill.lake.journal import Journal
 from envmill.models.base import Completion, Provider, Request, Role, Spent, ToolCall
 from envmill.models.budget import Amount, Budget, Deferred

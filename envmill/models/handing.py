@@ -4,7 +4,7 @@ makes the step pending."""
 from collections.abc import Sequence
 from datetime import timedelta
 
-from envmill.errors import BudgetReached, Pending
+from envmill.base.errors import BudgetReached, Pending
 from envmill.models.base import Provider
 from envmill.models.batch import Batch, RunningBatch, wait_before_looking
 

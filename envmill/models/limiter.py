@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from envmill.errors import Throttled
+from envmill.base.errors import Throttled
 from envmill.models.rate import Rate
 from envmill.models.share import LOOK, Share
 from envmill.models.window import Window

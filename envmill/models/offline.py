@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import httpx
 
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.models.base import Completion, Request
 from schemas.base import Json
 

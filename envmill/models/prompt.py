@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.models.lint import SCHEMA_SLOT, SLOT, lint, list_slots
 from envmill.models.notation import render_reply
 from envmill.models.rendering import render_slot

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.models.redaction import Redactor
 from envmill.models.replay import order_calls
 from schemas.base import Json, is_array, is_object

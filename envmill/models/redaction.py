@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NoReturn, TypeVar
 from urllib.parse import quote
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from schemas.base import Json, is_array, is_object
 
 E = TypeVar("E", bound=EnvMillError)

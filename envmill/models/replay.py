@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.models.base import Completion, Provider, Request, Role
 from envmill.models.ledger_row import recall
 from schemas.ledger import ModelCall

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from envmill.errors import BadRequest, Outage, Throttled
+from envmill.base.errors import BadRequest, Outage, Throttled
 from envmill.models.base import Completion, Message, Request, Stop, Usage
 from envmill.models.dialect import (
     Form,

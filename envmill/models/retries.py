@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, field
 
-from envmill.errors import Outage, Throttled
+from envmill.base.errors import Outage, Throttled
 
 PAUSES = (0.3, 1.2, 5.0)
 """Seconds. A longer outage is the run's to wait out."""

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Endpoint, Settings
 from envmill.models.anthropic import Messages
 from envmill.models.base import Provider, Role
 from envmill.models.connection import Connections
@@ -15,7 +16,6 @@ from envmill.models.openai import Chat
 from envmill.models.responses import Responses
 from envmill.models.spec import BATCH, Spec
 from envmill.models.vendor import Vendor
-from envmill.settings import Endpoint, Settings
 from schemas.run import ProviderName, RunConfig
 
 Opener = Callable[[Spec], Provider]

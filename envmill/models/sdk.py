@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from envmill.base.settings import Endpoint
 from envmill.models.failures import ErrorResponse
 from envmill.models.streams import has_begun
-from envmill.settings import Endpoint
 
 if TYPE_CHECKING:
     import httpx2

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envmill.errors import BadRequest, KeyRefused, ModelError, SettingsError
+from envmill.base.errors import BadRequest, KeyRefused, ModelError, SettingsError
+from envmill.base.settings import Endpoint, Settings
 from envmill.models.connection import ApiConnection, Connections, Vendor
 from envmill.models.families import family
 from envmill.models.prices import Prices
 from envmill.models.role_models import VENDORS, find_endpoint
 from envmill.models.shape import take_objects, take_text
 from envmill.models.spec import BATCH, Spec
-from envmill.settings import Endpoint, Settings
 
 _LISTS: dict[Vendor, str] = {"openai": "/models", "anthropic": "/v1/models?limit=1000"}
 

@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, Protocol, TypeVar
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.models.base import (
     Completion,
     Message,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from envmill.errors import CoordinationError
+from envmill.base.errors import CoordinationError
 from envmill.lake.coordination.base import Coordinator, Document
 from schemas.base import digest
 

@@ -3,7 +3,7 @@ shown."""
 
 import asyncio
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.models.base import Completion, Request, Role, Spent
 from envmill.models.parse import ParsedCompletion
 from envmill.models.prompt import Prompt

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 
 BATCH = "batch-"
 """How the names of providers begin that answer through batches."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.models.shape import take_count, take_object, take_objects, take_text
 from schemas.base import Json, is_array, is_object
 

@@ -3,7 +3,8 @@ and what the ledger knows."""
 
 from collections.abc import Iterable
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.lake.catching_up import read_new
 from envmill.lake.coordination import Coordinator
 from envmill.lake.events import note
@@ -20,7 +21,6 @@ from envmill.models.retries import Retries
 from envmill.models.role_models import RoleModels, read_specs
 from envmill.models.share import Shares
 from envmill.models.spec import Spec
-from envmill.settings import Settings
 from schemas.ledger import ModelCall, RunEvent
 from schemas.run import RunConfig
 

@@ -4,7 +4,7 @@ name is left out next time."""
 import re
 from dataclasses import replace
 
-from envmill.errors import BadRequest
+from envmill.base.errors import BadRequest
 from envmill.models.base import Completion, Request
 from envmill.models.connection import ApiConnection
 from envmill.models.dialect import Dialect, ModelTerms, WireRequest, concede

@@ -1,6 +1,7 @@
 """Which coordinator the processes of a run share: that of the database, of the object store, or of the home."""
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.lake.coordination import (
     Coordinator,
     FolderCoordinator,
@@ -10,7 +11,6 @@ from envmill.lake.coordination import (
 )
 from envmill.lake.lake import Lake
 from envmill.lake.stores import pick_store
-from envmill.settings import Settings
 
 _FIXED = "coordinator"
 _KINDS = {"": "the home it began in", "objects": "the object store"}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from envmill.agents import ROLLOUT_PROMPTS
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from envmill.gates.reading.coverage import PROMPT as COVERAGE
 from envmill.gates.reading.mapping import PROMPT as MAPPER
 from envmill.gates.reading.suspicions import PROMPT as SUSPICION

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from envmill.agents.limits import RolloutLimits
-from envmill.errors import SettingsError
-from envmill.findings import Finding
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.gates.protected_texts import read_protected
 from envmill.interop.consumers import CONSUMERS, export_for, find_left_out, harbor
 from envmill.interop.exporters.base import Band, ExportSet, OutputFolder, hold_folders
 from envmill.interop.exporters.licence_terms import read_terms
 from envmill.interop.exporters.scanning import ScanFinding
+from envmill.kinds.findings import Finding
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.sql import ask
 from envmill.pipeline.entering import enter_load
@@ -27,7 +28,6 @@ from envmill.pipeline.line import STEPS
 from envmill.pipeline.transcripts import add_transcripts, add_turns
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import Settings
 from envmill.stages.context import ExportInput
 from envmill.stages.export import (
     REWARDED,

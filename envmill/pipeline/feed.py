@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import orjson
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.consumers.sessions.recalls import FORM
 from envmill.lake.lake import Lake
 from envmill.pipeline.locking import list_withdrawals

@@ -8,11 +8,11 @@ import pkgutil
 import socket
 import sys
 
+from envmill.base.settings import Settings
 from envmill.gates.base import GateContext
 from envmill.kinds import open_sandbox
 from envmill.runtime.jail.layers import die_with_parent
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.gate_workers import FINDINGS, LINE, SUBJECTS, describe_error, render
 from envmill.stages.passing import run_gates
 from envmill.verifiers.bounds import FindTruth

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from envmill.errors import SettingsError
-from envmill.findings import Finding, drop, pass_by
+from envmill.base.errors import SettingsError
+from envmill.kinds.findings import Finding, drop, pass_by
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.sql import fetch
 from envmill.pipeline.rates import find_strongest, rate_rollouts, read_rates

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from envmill.errors import SettingsError
-from envmill.findings import Finding
+from envmill.base.errors import SettingsError
 from envmill.gates import GATES
 from envmill.gates.f5 import ProbeCounts
 from envmill.gates.w10 import GATE as W10
 from envmill.gates.w10 import Seen, read_seen
 from envmill.interop.exporters.base import StepCount
+from envmill.kinds.findings import Finding
 from envmill.lake.arrow import from_arrow
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.spool import RowSpool, Shelf, StoredRecords

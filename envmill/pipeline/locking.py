@@ -21,7 +21,9 @@ import orjson
 import pyarrow.parquet as parquet
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT, Settings
+from envmill.base.version import __version__
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet, OutputFolder, ScoredAttempt
 from envmill.interop.exporters.contents import Content, digest_content, read_content
 from envmill.interop.tokens.sheet import encode_cargo
@@ -31,11 +33,9 @@ from envmill.lake.sql import ask
 from envmill.pipeline.exporting import Encode, Selection, Tell, choose, pack, read_config
 from envmill.runtime import jail
 from envmill.sandbox.vendor import list_runtime
-from envmill.settings import ROOT, Settings
 from envmill.stages.export import describe_mixed
 from envmill.stages.review import latest_judgements
 from envmill.verifiers.version import find_verifier_version, hash_files
-from envmill.version import __version__
 from schemas.base import Json, Record, canonical_json
 from schemas.lock import (
     DataLock,

@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.gates.reading.calibrations import read_calibrations
 from envmill.kinds import open_sandbox
 from envmill.lake.coordination import Coordinator, hold
@@ -34,7 +35,6 @@ from envmill.pipeline.version import claim_version
 from envmill.recipes import RECIPES, check_recipe
 from envmill.recipes.base import Recipe
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import Settings
 from envmill.stages.context import RunContext
 from envmill.stages.gate_workers import GateWorkers
 from envmill.verifiers.bounds import FindTruth

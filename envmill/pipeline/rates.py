@@ -8,7 +8,7 @@ from statistics import mean
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from schemas.choice import PolicyRate
 from schemas.rollout import Outcome, Rollout
 

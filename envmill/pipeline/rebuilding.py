@@ -14,7 +14,8 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from envmill.errors import EnvMillError, SettingsError
+from envmill.base.errors import EnvMillError, SettingsError
+from envmill.base.settings import Settings
 from envmill.interop.exporters import write_parcels
 from envmill.interop.exporters.base import ExportSet, OutputFolder, StepCount
 from envmill.interop.tokens.tokenizer import ChatTokenizer
@@ -29,7 +30,6 @@ from envmill.pipeline.locking import (
     make_encode,
 )
 from envmill.pipeline.transcripts import add_transcripts
-from envmill.settings import Settings
 from envmill.stages.export import unite_loads
 from schemas.base import Json, canonical_json
 from schemas.lock import DataLock, LockedScenario, LockedTokenizer

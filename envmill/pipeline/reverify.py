@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 from typing import TypeVar
 from uuid import uuid4
 
-from envmill.errors import EnvMillError, LakeError
+from envmill.base.errors import EnvMillError, LakeError
+from envmill.base.version import __version__
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, Finding, Gate, GateContext, ScenarioCase, fail
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.stages.verify import list_attacks
-from envmill.version import __version__
 from schemas.base import Record
 from schemas.environment import Environment, Test
 from schemas.ledger import Attack

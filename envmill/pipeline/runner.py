@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from envmill.errors import (
+from envmill.base.errors import (
     BadReply,
     BudgetReached,
     BuildError,
@@ -29,6 +29,7 @@ from envmill.errors import (
     SettingsError,
     StepFailed,
 )
+from envmill.base.version import __version__
 from envmill.gates.base import Finding, merge_findings
 from envmill.interop.exporters.base import StepCount
 from envmill.lake.arrow import Stamp
@@ -49,7 +50,6 @@ from envmill.recipes.base import Recipe
 from envmill.stages.context import Result, RunContext, Subject, Subjects
 from envmill.stages.passing import observe
 from envmill.stages.review import Locks, find_rejected
-from envmill.version import __version__
 from schemas.base import Record, digest
 from schemas.ledger import Attrition, Evidence, Exit
 from schemas.run import RunConfig

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from envmill.agents.transcript import list_messages, list_sampled, list_shown, weigh_messages
 from envmill.agents.turn_log import log_machine_turns, log_turns
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
+from envmill.base.settings import Settings
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet
 from envmill.interop.exporters.sources import trace_attempt
 from envmill.kinds import kind_of, open_sandbox
 from envmill.lake.lake import Lake
 from envmill.pipeline.casting import read_cast
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.environment import Environment
 from schemas.rollout import Rollout
 from schemas.run import RunConfig

@@ -5,9 +5,9 @@ versions."""
 import shlex
 from typing import Any
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.version import __version__
 from envmill.lake.lake import Lake
-from envmill.version import __version__
 from schemas.base import Json, is_array, is_object
 from schemas.run import RunConfig
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
+from envmill.base.version import __version__
 from envmill.interop.exporters.sources import Cast, RowSource, trace_sources
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.pipeline.casting import read_cast
 from envmill.pipeline.reverify import GATE, find_bundles, read_withdrawn
-from envmill.version import __version__
 from schemas.environment import Environment
 from schemas.ledger import RunEvent
 from schemas.pair import Pair

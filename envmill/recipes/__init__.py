@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.recipes import (
     agentscaler,
     autoforge,

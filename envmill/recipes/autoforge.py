@@ -8,7 +8,7 @@ graph of the tools ─► sampler `merge` ─► carried out ─► dag.md: stat
 from dataclasses import replace
 from functools import partial
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.gates.base import Finding
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import Repair

@@ -7,7 +7,7 @@ documents ─► sketches ─► graph, parted into domains ─► outlines: too
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.importers.tools import read_sources
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt

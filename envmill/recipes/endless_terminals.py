@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.authoring.repair import Repair
 from envmill.kinds.terminal import SHELL
 from envmill.kinds.terminal.errands.outfitting import BETWEEN, read_errand

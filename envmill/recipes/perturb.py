@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import islice
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.authoring.repair import Repair
 from envmill.kinds.terminal.breaking.systems import list_systems, load_sorts, load_system
 from envmill.kinds.terminal.perturbing import list_machines, plan_machine, plan_system

@@ -6,7 +6,7 @@ requirements ─► schema ─► rows ─► tools      of a plan that failed, 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.authoring.repair import Repair
 from envmill.kinds.sql import derive_tables
 from envmill.kinds.sql.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT

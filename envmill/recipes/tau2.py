@@ -9,7 +9,7 @@ composer: atoms × personas by seed ─► PROVED ─► words.md: the user's wo
 import re
 from functools import partial
 
-from envmill.errors import BadReply, BuildError
+from envmill.base.errors import BadReply, BuildError
 from envmill.gates.w4 import CHECKER, TESTER
 from envmill.kinds import kind_of
 from envmill.kinds.authoring.repair import Repair

@@ -14,7 +14,8 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.version import __version__
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.lake.lake import Lake
 from envmill.lake.sql import QueryLimits, open_lake
@@ -27,7 +28,6 @@ from envmill.report.rows import list_fragments
 from envmill.report.shards import RecordShards, write_packed, write_plain
 from envmill.report.terrain import draw_map
 from envmill.sandbox import Sandbox
-from envmill.version import __version__
 from schemas.base import Json
 
 _PAGE = Path(__file__).with_name("page")

@@ -17,7 +17,7 @@ from duckdb import DuckDBPyConnection
 from pydantic import TypeAdapter, ValidationError
 
 from envmill.agents.log import StoredCall, read_moves
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.report.rows import read_shown
 from envmill.report.shards import Fragment

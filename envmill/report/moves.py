@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from duckdb import DuckDBPyConnection
 
 from envmill.agents.log import StoredCall, StoredWait, read_moves
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.kinds.start import start
 from envmill.lake.arrow import from_arrow
 from envmill.lake.lake import Lake

@@ -15,7 +15,7 @@ from statistics import fmean, median
 from typing import Any
 
 from envmill.agents.users.missteps import states_value
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from schemas.base import Json
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario

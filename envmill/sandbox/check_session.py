@@ -7,7 +7,7 @@ from functools import cached_property
 
 import orjson
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.runtime.jail.judging import pack_state
 from envmill.sandbox.plan import Observation
 from schemas.base import Json, digest, is_object

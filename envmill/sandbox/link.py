@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Collection
 from itertools import count
 
-from envmill.errors import BuildError, SandboxError
+from envmill.base.errors import BuildError, SandboxError
 from envmill.runtime.jail import cgroups
 from envmill.runtime.jail.wire import BadFrame, Message, adopt_codec, decode, encode, frame_length
 from envmill.sandbox.launch import CODEC, launch

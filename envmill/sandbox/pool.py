@@ -4,7 +4,7 @@ one thing to do."""
 import asyncio
 from collections.abc import Collection
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.runtime.jail.layers import KERNEL_LAYERS
 from envmill.runtime.jail.wire import Message
 from envmill.sandbox.launch import pick_cores

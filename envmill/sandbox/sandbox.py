@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 
 import orjson
 
-from envmill.errors import BuildError, SandboxError
+from envmill.base.errors import BuildError, SandboxError
+from envmill.base.settings import Settings
 from envmill.runtime.jail.wire import Message
 from envmill.sandbox.check_session import CheckReply, CheckSession, read_statement
 from envmill.sandbox.host import Host, HostedSession
@@ -18,7 +19,6 @@ from envmill.sandbox.launch import check_system
 from envmill.sandbox.link import DriverLink
 from envmill.sandbox.plan import Observation, Program, Reset, Step
 from envmill.sandbox.pool import DriverPool
-from envmill.settings import Settings
 
 Hashes: TypeAlias = Literal["each", "last", "none"]
 """After which steps the state is hashed: a large state takes longer to hash than a call takes."""

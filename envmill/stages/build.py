@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from envmill.errors import BadReply, BuildError
+from envmill.base.errors import BadReply, BuildError
 from envmill.gates import w3, w4
 from envmill.gates.base import EnvironmentCase, GateContext, drop
 from envmill.gates.w3 import find_unruled, find_untested, find_untyped, judge_test, play_tests

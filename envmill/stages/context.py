@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, overload
 
+from envmill.base.settings import Settings
 from envmill.gates.base import Finding
 from envmill.interop.exporters.base import ExportSet
 from envmill.models.gateway import Gateway
 from envmill.recipes.base import Recipe
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.errands import ErrandPlans
 from envmill.stages.gate_workers import GateWorkers
 from envmill.stages.offer_book import OfferBook

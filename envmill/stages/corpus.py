@@ -10,8 +10,8 @@ from pathlib import Path
 import orjson
 from pyarrow import ArrowException, parquet
 
-from envmill.errors import SettingsError
-from envmill.settings import ROOT
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from schemas.base import Json, digest, is_object
 
 OWN = "own"

@@ -4,7 +4,7 @@ breaks, and these calls are made.
 green version ─► missing calls ─► jail ─► refused, or accepted and confirmed by the judge ─► tests more, of every later version, too
 """
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.gates.base import EnvironmentCase
 from envmill.gates.reading.coverage import (
     BREAKS,

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from envmill.findings import Finding, pass_by
+from envmill.kinds.findings import Finding, pass_by
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.errands import (
     BLOCK,

@@ -18,11 +18,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from envmill import errors
-from envmill.errors import EnvMillError, SandboxError
+from envmill.base import errors
+from envmill.base.errors import EnvMillError, SandboxError
+from envmill.base.settings import ROOT, Settings
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.sandbox.launch import pick_cores
-from envmill.settings import ROOT, Settings
 from envmill.verifiers.bounds import FindTruth
 from schemas.base import Json
 from schemas.ledger import Lap

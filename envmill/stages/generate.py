@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.base import Finding, GateContext, ScenarioCase, drop, keep, pass_by
 from envmill.gates.reading.wording import judge_words
 from envmill.kinds import kind_of

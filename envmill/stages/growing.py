@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.gates.base import Finding, keep, pass_by
 from envmill.gates.reading.suspicions import asks_judge
 from envmill.kinds import kind_of

@@ -8,8 +8,8 @@ draft's path  ─► measured      ─┴─► levers that show, or a complaint
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from envmill.findings import Finding, keep
 from envmill.kinds.authoring.complaint import Complaint
+from envmill.kinds.findings import Finding, keep
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
 from envmill.sandbox.results import settle
 from envmill.stages.context import RunContext

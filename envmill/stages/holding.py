@@ -10,10 +10,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
-from envmill.findings import Finding, drop, keep
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet
 from envmill.interop.exporters.licence_terms import TermsFile, judge_row
 from envmill.interop.exporters.scanning import ScanFinding, scan
+from envmill.kinds.findings import Finding, drop, keep
 from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory

@@ -7,7 +7,7 @@ reply ─► execute ─► draft, or all that is wrong with it ─► rehearse 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.base import ScenarioCase
 from envmill.kinds.authoring.complaint import Complaint, render
 from envmill.kinds.endings import list_keys

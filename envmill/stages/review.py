@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from typing import Literal
 from uuid import uuid4
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.version import __version__
 from envmill.gates.base import Finding, drop
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
@@ -26,7 +27,6 @@ from envmill.recipes.drafting.locked import (
     render_rules,
 )
 from envmill.verifiers.bounds import limit_share
-from envmill.version import __version__
 from schemas.base import Record
 from schemas.environment import Environment
 from schemas.ledger import Attack, Attrition

@@ -11,7 +11,7 @@ all calls ─────── once more from the start, in a session of their 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Session
 from envmill.toolgraph.parameters import find_type
 from envmill.toolgraph.validity import WRITTEN

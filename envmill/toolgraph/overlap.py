@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.toolgraph.chain_player import compute, read_path
 from envmill.toolgraph.references import walk_nodes
 from schemas.base import Json, canonical_json, is_array

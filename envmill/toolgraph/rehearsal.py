@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox, Session
 from envmill.toolgraph.chain_player import (

@@ -11,8 +11,8 @@ from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
-from envmill.errors import SettingsError
-from envmill.settings import ROOT
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from schemas.environment import Environment, Tool
 from schemas.run import RunConfig
 

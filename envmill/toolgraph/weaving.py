@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.toolgraph.evidence.base import (
     CROWD,
     EvidenceInput,

@@ -9,7 +9,7 @@ replies of the oracle           ──► procedure, where the untouched state m
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.language.numbers import read_number
 from envmill.language.told import list_leaves
 from envmill.language.words import normalise

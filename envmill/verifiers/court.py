@@ -7,7 +7,7 @@ declarative, frame ────────────────────�
 
 from collections.abc import Mapping, Sequence
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.sandbox import CheckReply, CheckSession, Sandbox
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import classify, judge, make_error

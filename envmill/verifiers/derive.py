@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.runtime.results import list_pointers
 from envmill.verifiers.ending import CompletedCall
 from envmill.verifiers.judge import classify

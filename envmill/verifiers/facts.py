@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.language import regex
 from envmill.language.dates import find_told_dates, is_same_date, read_date
 from envmill.language.numbers import find_numbers, is_same_number, read_number

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Literal
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.language.words import count_letters, normalise
 from envmill.verifiers.diff import same
 from schemas.base import Json, is_array, is_object

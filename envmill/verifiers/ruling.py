@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.errors import BadReply, Outage
+from envmill.base.errors import BadReply, Outage
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
 from envmill.verifiers.diff import diff_states

@@ -11,7 +11,7 @@ hard ─► equal · tolerance ─► near · semantic ─► same text · exemp
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.verifiers.derive import NOTHING_MET, Met, derive_verifier, pair_rows
 from envmill.verifiers.judge import classify
 from envmill.verifiers.pattern import EXEMPT, NEAR, ROW, TEXT, is_near, is_same_text, make_pattern

@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 _ROOTS = ("envmill.verifiers.judge",)
 _APART = ("envmill",)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from envmill.errors import EnvMillError, Refused, SettingsError
+from envmill.base.errors import EnvMillError, Refused, SettingsError
 from flows.cli import (
     audit,
     base,

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.errors import Refused, SettingsError
+from envmill.base.errors import Refused, SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.sql import QueryLimits, QueryResult, ask
 from flows.cli.bounds import bound

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.cli.printing import print_as_json
 from flows.local.home import Home
 

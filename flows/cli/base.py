@@ -28,7 +28,7 @@ def base(
     It takes a minute or two and needs Debian's archive only. Kept as one tarball with its digest
     under data/images, or ENVMILL_IMAGES.
     """
-    from envmill.errors import SandboxError
+    from envmill.base.errors import SandboxError
     from envmill.sandbox.containers.fetch import fetch_base
     from envmill.sandbox.containers.image import build_base, find_base
 

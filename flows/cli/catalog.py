@@ -63,7 +63,7 @@ def views(
 
 def pick(known: Mapping[str, Any], name: str, what: str) -> dict[str, Any]:
     """The one that is named, or an error that lists all."""
-    from envmill.errors import SettingsError
+    from envmill.base.errors import SettingsError
 
     if name not in known:
         raise SettingsError(f"There is no {what} {name}. Known: {', '.join(known)}.")
@@ -126,7 +126,7 @@ def _count_tables(home: Home) -> Iterator[tuple[Any, ...]]:
 
 
 def _write_shell(home: Home) -> str:
-    from envmill.errors import SettingsError
+    from envmill.base.errors import SettingsError
     from envmill.lake.views import VIEWS
     from envmill.lake.views.shell import write_sql
 

@@ -60,7 +60,7 @@ def demo(
     attempts: Annotated[int, typer.Option(help="Attempts per scenario.")] = SIZE["attempts"],
 ) -> None:
     """Make real environments with no key and no network: start, run, show, stop."""
-    from envmill.settings import ROOT
+    from envmill.base.settings import ROOT
     from flows.cli.order import make_config
     from flows.local.service import bring_down, bring_up
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.errors import EnvMillError
-from envmill.settings import ROOT
+from envmill.base.errors import EnvMillError
+from envmill.base.settings import ROOT
 from flows.local.home import Home
 
 _ROOM = 2 * 2**30  # bytes: a demo takes 0.1 GB, a nightly run about one

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.cli.printing import print_text
 from flows.local.home import Home
 
@@ -320,9 +320,9 @@ def record_bundles(
 ) -> None:
     """A row for each run that what left was made from. A copy of what left already is the same
     bundle."""
+    from envmill.base.version import __version__
     from envmill.lake.arrow import Stamp
     from envmill.lake.lake import Lake
-    from envmill.version import __version__
     from schemas.rollout import Bundle
 
     now, lake = datetime.now(UTC).isoformat(), Lake(home.settings.lake)

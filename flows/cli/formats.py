@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.sql import QueryResult, Row
 from flows.cli.printing import print_as_json, print_text
 from flows.cli.table import show

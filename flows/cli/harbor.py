@@ -19,7 +19,7 @@ def validate(
 ) -> None:
     """Hold Harbor folders to the format. Stricter than Harbor, which passes over keys it does not
     know; exits with 1 when one is wrong."""
-    from envmill.errors import SettingsError
+    from envmill.base.errors import SettingsError
     from envmill.interop.harbor.tree import read_tree
     from envmill.interop.harbor.validating import find_faults
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from envmill.agents.rescore import Rescored
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.version import __version__
 from envmill.front.holdings import Playable, as_playable, find_rollout
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from envmill.lake.lineage import find
 from envmill.lake.sql import open_lake
 from envmill.verifiers.version import find_verifier_version
-from envmill.version import __version__
 from flows.cli.question import find_run
 from flows.local.home import Home
 from schemas.environment import Environment

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from flows.cli.printing import print_text
 from flows.cli.progress import Progress
 from flows.cli.question import ask

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import typer
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.cli.printing import print_text
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from envmill.errors import SandboxError, SettingsError
+from envmill.base.errors import SandboxError, SettingsError
 from flows.cli.printing import print_as_json, print_text
 from flows.cli.telling import make_plain
 from flows.local.home import Home

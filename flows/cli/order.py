@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.models.recording import is_file
 from envmill.models.role_models import check_specs, find_warnings

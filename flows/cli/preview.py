@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from envmill.errors import Pending, SettingsError
+from envmill.base.errors import Pending, SettingsError
 from envmill.kinds import kind_of
 from envmill.lake.lake import Lake
 from flows.cli.printing import print_text

@@ -44,7 +44,7 @@ def protect(
     Measures which share of planted copies the sketch finds, since nobody can measure that later.
     The same files make the same sketch.
     """
-    from envmill.errors import SettingsError
+    from envmill.base.errors import SettingsError
     from envmill.gates.protected_texts import make_sketch
     from envmill.gates.protecting.layouts import read_benchmark
     from envmill.gates.protecting.reading import SUFFIX

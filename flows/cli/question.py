@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.sql import QueryLimits, Values
 from envmill.lake.sql import ask as ask_lake

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.cli.printing import print_as_json, print_text
 from flows.local.home import Home
 

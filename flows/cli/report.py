@@ -63,7 +63,7 @@ def describe_report(
 
 
 async def _write(home: Home, run: str, folder: Path, attempts: int | None, replay: bool) -> Any:
-    from envmill.errors import SandboxError
+    from envmill.base.errors import SandboxError
     from envmill.kinds import open_sandbox
     from envmill.lake.lake import Lake
     from envmill.report.folder import write_report

@@ -62,7 +62,7 @@ async def _play(
     from envmill.agents import find_policy
     from envmill.agents.rollout import play_scenario
     from envmill.agents.users.manners import MANNERS
-    from envmill.errors import SettingsError
+    from envmill.base.errors import SettingsError
     from envmill.kinds import open_sandbox
     from flows.cli.holdings import open_playable
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.local.home import Home
 
 _ROWS = "public/rows.jsonl"

@@ -4,7 +4,7 @@ side by side."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.views.base import STAGES
 from flows.cli.order import Ordered, make_config, run_factory
 from flows.cli.printing import print_text

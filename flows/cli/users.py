@@ -47,7 +47,7 @@ def users(
 
 
 def _read(home: Home, source: str) -> "tuple[str, list[Scenario], list[Rollout]]":
-    from envmill.errors import SettingsError
+    from envmill.base.errors import SettingsError
     from envmill.lake.lake import Lake
     from flows.cli.question import find_run
     from schemas.rollout import Rollout
@@ -70,7 +70,7 @@ async def _play(home: Home, source: str) -> "tuple[str, list[Scenario], list[Rol
     from envmill.agents.limits import RolloutLimits
     from envmill.agents.rollout import play_scenario
     from envmill.agents.users.manners import MANNERS
-    from envmill.errors import SettingsError
+    from envmill.base.errors import SettingsError
     from envmill.kinds import open_sandbox
     from flows.cli.holdings import open_playable
 

@@ -27,7 +27,7 @@ def verify(
 
     Exits with 0 when all are as exported, 1 when one differs, 2 when one cannot be read.
     """
-    from envmill.errors import SettingsError
+    from envmill.base.errors import SettingsError
     from envmill.interop.bundles.digests import compare_digests
 
     if sha256 is not None and len(folders) > 1:

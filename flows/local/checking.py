@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from flows.local.api import Api, connect
 from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home

@@ -5,7 +5,7 @@ EnvMillError
 └── Refused    the server understood and said no
 """
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 
 
 class NoServer(EnvMillError):

@@ -22,8 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from envmill.errors import EnvMillError, SettingsError
-from envmill.settings import ROOT, Settings
+from envmill.base.errors import EnvMillError, SettingsError
+from envmill.base.settings import ROOT, Settings
 from flows.local.private import is_secret, make_headers, read_secret, secure_folder
 from flows.local.variables import CHOSEN, LOGIN, PREFECT, list_server_settings
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from envmill.lake.coordination.locking import try_lock
 from flows.local.launch import read_boot
 

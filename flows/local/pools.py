@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import yaml
 
-from envmill.errors import SettingsError
-from envmill.settings import ROOT
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from flows.local.home import Home
 from flows.local.private import is_secret, write_private
 

@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.errors import EnvMillError
-from envmill.settings import ROOT
+from envmill.base.errors import EnvMillError
+from envmill.base.settings import ROOT
 from flows.local import launch
 from flows.local.home import MARK, Home
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import httpx
 
-from envmill.errors import EnvMillError, SettingsError
-from envmill.settings import ROOT
+from envmill.base.errors import EnvMillError, SettingsError
+from envmill.base.settings import ROOT
 from flows.local.api import Api, connect
 from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home

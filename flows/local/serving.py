@@ -12,8 +12,8 @@ import os
 import threading
 from typing import Any
 
-from envmill.errors import SettingsError
-from envmill.settings import Settings
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from flows.local.guard import ServerGuard
 from flows.local.pacing import slow_down
 from flows.local.polls import PollHold, find_next_run

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from flows.local.home import Home
 from flows.local.process import Process
 from flows.local.service import Say, bring_down

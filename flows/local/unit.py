@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from flows.local.home import Home
 from flows.local.private import is_secret
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from flows.local.api import Api, connect
 from flows.local.home import Home
 from flows.local.lease import forget, is_any_held, list_leases

@@ -18,12 +18,12 @@ from prefect.context import SettingsContext
 from prefect.states import exception_to_failed_state
 from prefect.task_runners import TaskRunner
 
-from envmill.errors import SettingsError, StepFailed
+from envmill.base.errors import SettingsError, StepFailed
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.models.batch import Batch
 from envmill.pipeline.line import PipelineStep
 from envmill.pipeline.runner import Runner
-from envmill.settings import Settings
 from flows.spread.bucket import GRACE, SPREAD_TASKS, name_release
 from flows.spread.names import RunnerName
 

@@ -15,8 +15,8 @@ from distributed.security import Security
 from prefect.task_runners import TaskRunner
 from prefect_dask import DaskTaskRunner
 
-from envmill.errors import SettingsError
-from envmill.settings import Settings
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 
 _BUCKETS = 40
 

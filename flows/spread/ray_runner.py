@@ -15,8 +15,8 @@ from typing import Any
 
 from prefect.task_runners import TaskRunner
 
-from envmill.errors import SettingsError
-from envmill.settings import Settings
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 

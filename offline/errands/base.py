@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from schemas.base import Json
 from schemas.system import Service
 

@@ -9,8 +9,8 @@ from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
-from envmill.errors import SettingsError
-from envmill.settings import ROOT
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from offline.domain import STRICT
 
 PATH = ROOT / "data/seeds/wording.toml"

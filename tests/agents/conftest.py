@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Iterator
 import pytest
 import pytest_asyncio
 
+from envmill.base.settings import Settings
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.models.vendors.launch import Loopback, launch
 
 

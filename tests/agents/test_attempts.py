@@ -9,7 +9,7 @@ import pytest
 
 from envmill.agents import find_policy
 from envmill.agents.attempts import attempt, choose_form, make_player, require_reached
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.sandbox import Sandbox
 from schemas.rollout import Rollout
 from schemas.run import RunConfig

@@ -15,7 +15,7 @@ from envmill.agents.log import StoredCall, read_moves
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.sandbox import Observation, Sandbox
 from envmill.stages.collect import make_trajectory
 from schemas.environment import Call, Environment

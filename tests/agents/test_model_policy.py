@@ -11,7 +11,7 @@ from envmill.agents.limits import RolloutLimits
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
-from envmill.errors import BadRequest, KeyRefused
+from envmill.base.errors import BadRequest, KeyRefused
 from envmill.lake.journal import Journal
 from envmill.models.gateway import Gateway
 from envmill.models.replay import Replay

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import Outage
+from envmill.base.errors import Outage
+from envmill.base.settings import Settings
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.filter import filter_scenario
 from schemas.rollout import Rollout

@@ -13,7 +13,7 @@ from envmill.agents.base import Actor, Say
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rollout import play_scenario
 from envmill.agents.transcript import list_tools
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.exporters import write_parcel

@@ -8,7 +8,7 @@ import pytest
 
 from envmill.agents import find_policy
 from envmill.agents.skilled import Skilled, find_hazard, misstate, slip
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from schemas.environment import Call
 from schemas.scenario import Scenario
 from tests.specimens import LEND, STATE, make_environment, make_scenario

@@ -9,7 +9,7 @@ import pytest
 from envmill.agents.base import Actor, Say, Wait
 from envmill.agents.rollout import play_scenario
 from envmill.agents.turn_log import LoggedTurn, log_machine_turns, log_turns
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.sandbox import Observation, Sandbox
 from schemas.environment import Call, Environment
 from schemas.rollout import Rollout

@@ -12,7 +12,7 @@ from envmill.agents.rollout import play_on
 from envmill.agents.setup import RolloutSetup
 from envmill.agents.users.base import Utterance
 from envmill.agents.users.umpire import find_user_fault
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.models.session import ModelSession
 from envmill.sandbox import Sandbox
 from schemas.turns import FaultReply

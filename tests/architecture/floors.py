@@ -19,11 +19,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("envmill.gates",),
     ("envmill.agents", "envmill.toolgraph"),
     ("envmill.kinds",),
-    ("envmill.findings",),
     ("envmill.verifiers",),
     ("envmill.sandbox", "envmill.models", "envmill.lake"),
     ("envmill.language",),
-    ("envmill.runtime", "envmill.errors", "envmill.settings", "envmill.version"),
+    ("envmill.runtime", "envmill.base"),
     ("schemas",),
 )
 
@@ -37,7 +36,6 @@ SIDEWAYS: frozenset[tuple[str, str]] = frozenset(
             "envmill.recipes",
             "envmill.interop",
         ),  # documents that describe tools are what one recipe starts from
-        ("envmill.settings", "envmill.errors"),  # a wrong setting is an error of ours
     }
 )
 """Arrows allowed between two rooms of one floor."""
@@ -48,7 +46,7 @@ FORBIDDEN: frozenset[tuple[str, str]] = frozenset(
 """Arrows that go down and are still wrong, by prefix: quality is handed frames, and the runtime is
 copied into exports alone."""
 
-ROOT, OFFERED = "envmill", ("envmill.front", "envmill.version")
+ROOT, OFFERED = "envmill", ("envmill.front", "envmill.base.version")
 """The package's own `__init__` offers the front door's names to users' programs. No module of ours
 imports it."""
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.architecture.floors import PACKAGES
 from tests.architecture.imports import Imports, read_imports
 from tests.architecture.sources import parse_file

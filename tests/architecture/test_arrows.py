@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.architecture.floors import PACKAGES, find_wrong_arrows
 from tests.architecture.imports import Imports, find_cycle, read_imports
 
@@ -91,8 +91,8 @@ def _read_tree(root: Path, files: dict[str, str]) -> Imports:
 RIGHT = {
     "schemas/seed.py": "",
     "envmill/__init__.py": "",
-    "envmill/errors.py": "",
-    "envmill/lake/lake.py": "from envmill.errors import X\n",
+    "envmill/base/errors.py": "",
+    "envmill/lake/lake.py": "from envmill.base.errors import X\n",
 }
 
 
@@ -100,15 +100,15 @@ RIGHT = {
     ("name", "text", "arrow"),
     [
         pytest.param(
-            "envmill/errors.py",
+            "envmill/base/errors.py",
             "import envmill.lake.lake\n",
-            "envmill.errors -> envmill.lake.lake",
+            "envmill.base.errors -> envmill.lake.lake",
             id="upward",
         ),
         pytest.param(
             "schemas/seed.py",
-            "from envmill import errors\n",
-            "schemas.seed -> envmill.errors",
+            "from envmill.base import errors\n",
+            "schemas.seed -> envmill.base.errors",
             id="upward-from",
         ),
         pytest.param(
@@ -118,22 +118,22 @@ RIGHT = {
             id="in-a-function",
         ),
         pytest.param(
-            "envmill/errors.py",
+            "envmill/base/errors.py",
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from envmill.lake.lake "
             "import Lake\n",
-            "envmill.errors -> envmill.lake.lake",
+            "envmill.base.errors -> envmill.lake.lake",
             id="type-checking",
         ),
         pytest.param(
-            "envmill/errors.py",
+            "envmill/base/errors.py",
             "import_module('flows.factory')\n",
-            "envmill.errors -> flows.factory",
+            "envmill.base.errors -> flows.factory",
             id="by-name",
         ),
         pytest.param(
-            "envmill/errors.py",
-            "from .lake import lake\n",
-            "envmill.errors -> envmill.lake.lake",
+            "envmill/base/errors.py",
+            "from ..lake import lake\n",
+            "envmill.base.errors -> envmill.lake.lake",
             id="relative",
         ),
         pytest.param(
@@ -144,8 +144,8 @@ RIGHT = {
         ),
         pytest.param(
             "quality/suite.py",
-            "import envmill.errors\n",
-            "quality.suite -> envmill.errors",
+            "import envmill.base.errors\n",
+            "quality.suite -> envmill.base.errors",
             id="quality-to-engine",
         ),
         pytest.param(
@@ -168,8 +168,8 @@ RIGHT = {
         ),
         pytest.param(
             "envmill/__init__.py",
-            "import envmill.errors\n",
-            "envmill -> envmill.errors",
+            "import envmill.base.errors\n",
+            "envmill -> envmill.base.errors",
             id="package-root",
         ),
     ],

@@ -4,7 +4,7 @@ inside."""
 import re
 import tomllib
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 LINES = [line for line in TEXT.splitlines() if not line.startswith("#")]

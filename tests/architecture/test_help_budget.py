@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 HEAVY = {
     "prefect",

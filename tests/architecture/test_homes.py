@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.architecture.floors import PACKAGES
 from tests.architecture.sources import find_sources, parse_file
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.kinds import KINDS
-from envmill.settings import ROOT
 from tests.architecture.floors import PACKAGES
 from tests.architecture.sources import find_sources, parse_file
 

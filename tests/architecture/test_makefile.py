@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 
 def make_setup(folder: Path, python: str) -> subprocess.CompletedProcess[str]:

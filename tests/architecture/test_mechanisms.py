@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.recipes import RECIPES
-from envmill.settings import ROOT
 from schemas.run import RunConfig
 
 PAGE = ROOT / "docs/recipes/README.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 ADDRESS = re.compile(
     r"""

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from envmill.agents import POLICIES
+from envmill.base.settings import ROOT
 from envmill.interop.exporters import EXPORTERS
 from envmill.kinds import KINDS
 from envmill.recipes import RECIPES
-from envmill.settings import ROOT
 from flows.cli import COMMANDS
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def test_table_of_the_catalogue_lists_what_exists(heading: str, members: Iterabl
 
 
 def test_settings_of_the_page_are_read() -> None:
-    read = set(re.findall(r"ENVMILL_[A-Z_]+", (ROOT / "envmill/settings.py").read_text()))
+    read = set(re.findall(r"ENVMILL_[A-Z_]+", (ROOT / "envmill/base/settings.py").read_text()))
     assert set(re.findall(r"ENVMILL_[A-Z_]+", SETTINGS)) == read
 
 

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.recipes import RECIPES
-from envmill.settings import ROOT
 from schemas.run import RecipeName
 from tests.architecture.floors import PACKAGES
 from tests.architecture.imports import read_imports

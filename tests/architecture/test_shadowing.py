@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.architecture.floors import PACKAGES
 
 PRESENT = [name for name in (*PACKAGES, "tests") if (ROOT / name).is_dir()]

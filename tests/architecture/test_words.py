@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.architecture.floors import PACKAGES
 from tests.architecture.sources import find_sources, parse_file
 

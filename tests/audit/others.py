@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from envmill.base.settings import Settings
 from envmill.interop.bundles import Folder
 from envmill.interop.exporters.scanning import scan
 from envmill.interop.importers import IMPORTERS
 from envmill.interop.importers.base import Harvest
 from envmill.pipeline.audit import AuditEntry, audit_set
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.audit.released import audit_steadily, pick_worst
 
 RELEASES: Mapping[str, str] = {

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from envmill.base.settings import Settings
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import GateContext
 from envmill.interop.bundles import Folder
@@ -22,7 +23,6 @@ from envmill.interop.importers.base import Harvest
 from envmill.kinds.start import CLOCK
 from envmill.pipeline.audit import AuditEntry, audit_folder, audit_set
 from envmill.sandbox import CheckSession, Sandbox
-from envmill.settings import Settings
 from schemas.base import canonical_json
 from schemas.scenario import Scenario
 from tests.audit.abuse import Abuse, abuse

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.interop.importers.base import Harvest
 from envmill.interop.importers.tau2 import import_release
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.interop.importers.tau2.vectors import list_differences, read_expected
 
 DOMAINS = ("mock", "retail", "telecom")

@@ -4,7 +4,7 @@ quoted."""
 import re
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.audit.others import look, write_page
 from tests.interop.importers.release import STATE, make_environments, make_scenario, write_release
 

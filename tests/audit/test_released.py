@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
+from envmill.base.settings import ROOT
 from envmill.gates.base import Finding
 from envmill.interop.importers import IMPORTERS
 from envmill.pipeline.audit import AuditEntry
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT
 from tests.audit.released import audit_release, find_chance, spell_row, write_page
 from tests.interop.importers.release import (
     LIBRARY,

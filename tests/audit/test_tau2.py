@@ -1,7 +1,7 @@
 """The page about τ²-bench says what the importer finds."""
 
+from envmill.base.settings import ROOT
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT
 from tests.audit.tau2 import LINTS, look, write_counts, write_page, write_row
 from tests.interop.importers.tau2.vectors import RELEASE
 

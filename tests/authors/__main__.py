@@ -19,17 +19,17 @@ from typing import Any
 import offline as author
 from envmill.agents import is_scripted
 from envmill.agents.rescore import read_ending
-from envmill.errors import BuildError, SettingsError
-from envmill.findings import GateContext, ScenarioCase
+from envmill.base.errors import BuildError, SettingsError
+from envmill.base.settings import Settings
 from envmill.gates.exploring.ends import list_ends
 from envmill.gates.reading.calibrations import FAIRNESS
 from envmill.gates.reading.fairness import read_fairness_cases
 from envmill.kinds import open_sandbox
+from envmill.kinds.findings import GateContext, ScenarioCase
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.models.session import ModelSession
 from envmill.pipeline.open_run import open_role
-from envmill.settings import Settings
 from schemas.base import digest
 from schemas.rollout import Rollout
 from tests.authors.attacks import Attack, attack, search

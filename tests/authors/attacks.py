@@ -12,13 +12,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from envmill.errors import BadReply
-from envmill.findings import GateContext, ScenarioCase
+from envmill.base.errors import BadReply
 from envmill.gates.exploring.attempts import Attempt
 from envmill.gates.exploring.equivalence import is_same_end
 from envmill.gates.exploring.search_attack import SearchResult
 from envmill.gates.exploring.trials import Trials
 from envmill.gates.reading.evidence import describe_item, show_tools
+from envmill.kinds.findings import GateContext, ScenarioCase
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
 from envmill.verifiers.diff import diff_states

@@ -13,7 +13,7 @@ from envmill.agents import find_policy
 from envmill.agents.log import StoredCall, read_moves, read_words
 from envmill.agents.rollout import play_on
 from envmill.agents.setup import RolloutSetup
-from envmill.findings import ScenarioCase
+from envmill.kinds.findings import ScenarioCase
 from envmill.models.session import ModelSession
 from envmill.sandbox import Sandbox
 from schemas.base import Contract, Json, digest

@@ -4,7 +4,7 @@ kept lines."""
 from collections.abc import Iterator
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.authors.evidence import read_evidence
 from tests.authors.page import summarise, write_page
 

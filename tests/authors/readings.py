@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from envmill.errors import BadReply
-from envmill.findings import ScenarioCase
+from envmill.base.errors import BadReply
 from envmill.gates.reading.evidence import describe_item, show_tools
 from envmill.gates.reading.mapping import list_demands, show_map
 from envmill.kinds import kind_of
+from envmill.kinds.findings import ScenarioCase
 from envmill.lake.lake import Lake
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession

@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from envmill.errors import BadReply
-from envmill.findings import ScenarioCase
+from envmill.base.errors import BadReply
 from envmill.gates.reading.evidence import describe_item, list_told, show_tools
+from envmill.kinds.findings import ScenarioCase
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
 from envmill.sandbox import CheckSession, Sandbox

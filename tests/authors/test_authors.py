@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from envmill.findings import Finding, GateContext, ScenarioCase
+from envmill.base.settings import Settings
 from envmill.gates import GATES
 from envmill.gates.base import drop, keep
 from envmill.gates.exploring.ends import list_ends
 from envmill.gates.reading.calibrations import FAIRNESS
 from envmill.gates.reading.fairness import read_fairness_cases
 from envmill.kinds import open_sandbox
+from envmill.kinds.findings import Finding, GateContext, ScenarioCase
 from envmill.lake.events import note as note_event
 from envmill.lake.lake import Lake
-from envmill.settings import Settings
 from schemas.rollout import Rollout
 from schemas.scenario import Check, Verifier
 from tests.authors.attacks import AttackReply, Try, attack, search

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.bench.target import Measurement, Target, judge, read_targets
 
 FOLDER = Path(__file__).parent

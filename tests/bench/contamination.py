@@ -5,11 +5,11 @@ import statistics
 import time
 from typing import Any
 
+from envmill.base.settings import ROOT, Settings
 from envmill.gates.f3 import check_for_contamination, list_scenario_texts
 from envmill.gates.protected_texts import read_sketch
 from envmill.gates.protecting.interface import ComparedWorld
 from envmill.gates.protecting.same_task import AskedTask
-from envmill.settings import ROOT, Settings
 from tests.specimens import make_environment, make_scenario
 
 ROUNDS = 300

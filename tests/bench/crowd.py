@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.gates.base import keep
 from envmill.lake.lake import Lake
 from envmill.models.budget import Amount
@@ -23,7 +24,6 @@ from envmill.models.limiter import Limiter
 from envmill.pipeline.inputs import StepInputs
 from envmill.pipeline.line import PipelineStep
 from envmill.pipeline.runner import Runner, mark_steps
-from envmill.settings import Settings
 from envmill.stages.context import Result, RunContext, Subject, Subjects
 from flows.opening import open_walk
 from schemas.run import RunConfig

@@ -12,11 +12,11 @@ from envmill.agents.limits import RolloutLimits
 from envmill.agents.rescore import read_ending
 from envmill.agents.rollout import play_on
 from envmill.agents.setup import RolloutSetup
+from envmill.base.settings import Settings
 from envmill.kinds import KINDS, open_sandbox
 from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.finishing import finish, prepare
 from envmill.sandbox import Program, Reset, Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.judge import judge
 from tests.bench.wide import count_spent
 from tests.kinds.dialogue.actors import AskThenAct

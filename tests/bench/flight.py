@@ -28,9 +28,9 @@ import httpx2
 import openai
 
 import offline as author
+from envmill.base.settings import ROOT, Settings
 from envmill.models.prompt import Prompt
 from envmill.pipeline.line import STEP, STEPS
-from envmill.settings import ROOT, Settings
 from flows.opening import open_walk
 from schemas.base import Contract, Json, canonical_json
 from schemas.run import RunConfig

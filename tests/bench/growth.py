@@ -16,15 +16,15 @@ from unittest import mock
 
 from envmill.agents import attempts
 from envmill.agents.setup import RolloutSetup
-from envmill.findings import Finding, keep
+from envmill.base.settings import Settings
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
+from envmill.kinds.findings import Finding, keep
 from envmill.lake.compaction import compact
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEPS
 from envmill.pipeline.runner import Runner
 from envmill.report.folder import write_report
-from envmill.settings import Settings
 from envmill.stages import verify
 from flows.opening import open_walk
 from schemas.base import Json

@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from envmill.base.settings import ROOT
 from envmill.lake.arrow import Stamp, to_arrow
 from envmill.lake.compaction import compact
 from envmill.lake.events import note
@@ -25,7 +26,6 @@ from envmill.lake.journal import Journal
 from envmill.lake.lake import Lake
 from envmill.lake.reading import encode
 from envmill.lake.views import VIEWS, open_views
-from envmill.settings import ROOT
 from schemas.ledger import Attrition, ModelCall
 
 BATCH, ROUNDS = 5_000, 7

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP, STEPS, PipelineStep
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 from schemas.scenario import Scenario

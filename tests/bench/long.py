@@ -13,11 +13,11 @@ from statistics import median
 from typing import Any
 
 import offline as author
+from envmill.base.settings import Settings
 from envmill.gates import SCENARIO_GATES
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Program, Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Ending
 from schemas.prompts import ScenarioReply

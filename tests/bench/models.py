@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.models.vendors.launch import Loopback, launch
 
 LATENCY, ROUNDS, CALLS, THREADED = 0.2, 3, 768, 30

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.bench.factory import measure_factory
 from tests.bench.reporting import measure_report
 

@@ -16,12 +16,12 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from envmill.base.settings import ROOT, Settings
 from envmill.lake.compaction import compact
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
 from envmill.pipeline.line import STEPS
-from envmill.settings import ROOT, Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 from tests.bench.crowd import read_peak

@@ -11,9 +11,9 @@ from typing import Any
 
 from envmill.agents import find_policy
 from envmill.agents.attempts import attempt, make_player
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP, STEPS
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.environment import Environment
 from schemas.rollout import Form

@@ -13,9 +13,9 @@ from typing import Any
 
 import duckdb
 
+from envmill.base.settings import ROOT
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP
-from envmill.settings import ROOT
 from quality.gate import judge
 from quality.survey import Survey, survey
 from schemas.run import RunConfig

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Any
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.bench.plane import diffing
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.bench.settled import measure_settled
 
 SIZES = (80, 320)

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 MEASURED = Path(__file__).with_name("scale_measured.json")
 SVG = ROOT / "docs/scale.svg"

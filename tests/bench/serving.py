@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.bench.loop import cargo, server
 from tests.bench.loop.hostile import CLIENTS
 from tests.interop.consumers.houses import open_locked_house

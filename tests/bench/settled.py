@@ -17,6 +17,7 @@ from typing import Any
 
 import duckdb
 
+from envmill.base.settings import ROOT
 from envmill.lake.arrow import arrow_schema
 from envmill.lake.compaction import compact
 from envmill.lake.events import note
@@ -26,7 +27,6 @@ from envmill.lake.reading import encode
 from envmill.lake.sql import ask
 from envmill.lake.views import VIEWS, open_views
 from envmill.lake.views.source import column_types
-from envmill.settings import ROOT
 from schemas.ledger import Attrition
 from schemas.shapes import version_of
 

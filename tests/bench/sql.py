@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from envmill.base.settings import ROOT
 from envmill.runtime.db import Database, Db, adopt_sessions
 from envmill.runtime.db.sessions import ApswConnection
 from envmill.runtime.db.triggers import Triggers
-from envmill.settings import ROOT
 from tests.bench.toolgraph import measure_graph
 
 SCHEMA = "create table orders (id integer primary key, customer text, total real, status text)"

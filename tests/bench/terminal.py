@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.gates import GATES
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.kinds import open_sandbox
@@ -22,7 +23,6 @@ from envmill.sandbox import Invoke, Look, Program
 from envmill.sandbox.containers import CachedImage, Container, Engine, find_base, lend
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.containers.docker import Docker
-from envmill.settings import Settings
 from tests.hostile import engine as hostile
 from tests.kinds.terminals import break_system, make_environment, make_scenario
 

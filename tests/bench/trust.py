@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
+from envmill.base.settings import Settings
 from envmill.gates import s13
 from envmill.gates.base import GateContext
 from envmill.sandbox import Sandbox
 from envmill.sandbox.initial_state import InitialState
-from envmill.settings import Settings
 from envmill.verifiers.ending import CompletedCall, Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call

@@ -14,9 +14,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEPS
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.ledger import Attrition
 from schemas.rollout import Bundle, Rollout

@@ -14,9 +14,9 @@ from statistics import median
 from typing import Any
 
 from envmill.agents.transcript import list_tools
+from envmill.base.settings import Settings
 from envmill.kinds.start import start
 from envmill.sandbox import Invoke, Look, Program, Sandbox
-from envmill.settings import Settings
 from envmill.toolgraph.siblings import show_siblings
 from envmill.verifiers.court import decide
 from envmill.verifiers.ending import Ending

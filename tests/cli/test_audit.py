@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, Finding, Gate, GateContext
 from envmill.interop.bundles import Folder, write_folder

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.cli import make_app
 from flows.local.home import Home
 from tests.gates.test_suspicions import make_case

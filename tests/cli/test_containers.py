@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers import fetch
 from envmill.sandbox.containers.image import import_base
 from flows.cli import examination, make_app

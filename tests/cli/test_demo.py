@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from flows.cli import demo, make_app
 from flows.local import service
 from flows.local.home import Home

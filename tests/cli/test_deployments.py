@@ -6,8 +6,8 @@ import re
 import pytest
 from pydantic import BaseModel
 
+from envmill.base.settings import ROOT
 from envmill.pipeline.line import STEP
-from envmill.settings import ROOT
 from flows import stages
 from schemas.run import RunConfig
 from schemas.upkeep import CompactConfig, ReverifyConfig

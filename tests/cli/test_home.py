@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import EnvMillError, SettingsError
+from envmill.base.errors import EnvMillError, SettingsError
 from flows.local.home import Home
 
 

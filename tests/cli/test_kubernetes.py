@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from envmill.settings import ROOT, Settings
+from envmill.base.settings import ROOT, Settings
 from tests.interop.exporters.consumers import HOUSES, build_house
 from tests.soak import count
 

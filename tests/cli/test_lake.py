@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.views import VIEWS
 from flows.cli import EXIT_CODES, examination, make_app

@@ -19,12 +19,12 @@ import pyarrow.parquet as parquet
 import pytest
 from typer.testing import CliRunner, Result
 
+from envmill.base.settings import ROOT
 from envmill.lake.arrow import Stamp, to_arrow
 from envmill.lake.lake import Lake
 from envmill.lake.reading import encode
 from envmill.pipeline import rebuilding
 from envmill.pipeline.locking import find_versions, read_lock
-from envmill.settings import ROOT
 from flows.cli import make_app
 from flows.local.home import Home
 from flows.opening import open_walk

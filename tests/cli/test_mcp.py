@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.interop.bundles import Folder, write_folder
-from envmill.settings import ROOT
 from flows.cli import make_app
 from flows.local.home import Home
 from tests.cli.test_play import LEND, SHED, keep

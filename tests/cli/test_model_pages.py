@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import typer.main
 
+from envmill.base.settings import ROOT
 from envmill.lake.lake import Lake
 from envmill.lake.sql import ask
 from envmill.models.prices import Prices
-from envmill.settings import ROOT
 from flows.cli import make_app
 from schemas.run import RunConfig
 from tests.models.vendors.launch import Loopback, launch
@@ -85,7 +85,7 @@ def test_a_run_is_one_that_the_factory_takes(text: str) -> None:
 
 
 def test_settings_of_the_pages_are_read() -> None:
-    read = (ROOT / "envmill/settings.py").read_text(encoding="utf-8")
+    read = (ROOT / "envmill/base/settings.py").read_text(encoding="utf-8")
     told = {
         name
         for text in PAGES.values()

@@ -14,14 +14,14 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner, Result
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
+from envmill.base.version import __version__
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import VIEWS, open_views
 from envmill.pipeline.finished import is_finished
 from envmill.pipeline.version import LINE, check_version, claim_version, render_order
-from envmill.settings import ROOT
-from envmill.version import __version__
 from flows.cli import make_app
 from flows.local.home import Home
 from flows.opening import open_walk

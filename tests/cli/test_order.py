@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.pipeline import finished as finishing
 from flows.cli import main
 from flows.cli.order import make_config

@@ -1,4 +1,4 @@
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from flows.cli import COMMANDS
 from tests.cli.pages import render
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from envmill.agents import find_policy
 from envmill.agents.log import read_moves
 from envmill.agents.rollout import play_scenario
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds import open_sandbox
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from prefect.workers.process import ProcessJobConfiguration, ProcessWorker
 
-from envmill.errors import SettingsError
-from envmill.settings import ROOT
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from flows.local.home import Home
 from flows.local.pools import (
     JOB,

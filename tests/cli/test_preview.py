@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.lake import Lake
 from flows.cli import main
 from flows.cli.preview import make_preview

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.stores.local import LocalStore
 from flows import surroundings
 from flows.local.home import Home

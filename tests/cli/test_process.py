@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from flows.local import launch
 from flows.local.home import Home
 from flows.local.process import Process, ProcessRecord, end, find_marked

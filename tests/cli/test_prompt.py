@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.lake.journal import Journal
 from envmill.models.base import Completion, Request
 from envmill.models.gateway import Gateway
 from envmill.models.prompt import Prompt
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import ROOT
 from flows.cli import main
 from flows.cli.prompt import collect_prompts
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.gates.protected_texts import read_protected
 from envmill.gates.protecting.sketch import read_sketch
 from flows.cli import make_app

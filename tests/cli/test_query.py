@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
-from envmill.errors import Refused, SettingsError
+from envmill.base.errors import Refused, SettingsError
+from envmill.base.settings import ROOT
 from envmill.lake.lake import Lake
-from envmill.settings import ROOT
 from flows.cli import formats, make_app
 from flows.cli.question import ask, find_run
 from flows.cli.table import show

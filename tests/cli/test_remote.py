@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.local.api import connect
 from flows.local.errors import NoServer, ServerRefused
 from flows.local.home import Home

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import BudgetReached, SettingsError
+from envmill.base.errors import BudgetReached, SettingsError
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.lake import Lake

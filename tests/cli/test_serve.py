@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles import Folder, write_folder
 from envmill.interop.consumers import CONSUMERS
 from flows.cli import serve as command

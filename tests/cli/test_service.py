@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.local.errors import NoServer
 from flows.local.home import Home
 from flows.local.launch import read_boot, read_start

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from flows.local.pacing import LOOK
 from flows.local.serving import sweep
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from flows.cli.several import compare, read_recipes, run_recipes
 from flows.local.home import Home
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from flows.local import staying
 from flows.local.home import Home
 from flows.local.process import Process

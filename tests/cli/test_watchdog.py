@@ -15,8 +15,8 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import EnvMillError
-from envmill.settings import ROOT
+from envmill.base.errors import EnvMillError
+from envmill.base.settings import ROOT
 from flows.local.api import Api
 from flows.local.home import Home
 from flows.local.lease import hold_lease, is_held, list_leases, read_lease

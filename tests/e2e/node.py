@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
 from envmill.pipeline.line import STEP
 from flows.opening import open_walk
 from flows.surroundings import read_settings

@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from flows.cli.question import ask
 from flows.local.api import Api, connect
 from flows.local.home import Home

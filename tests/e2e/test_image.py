@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.e2e.plant import wait_until
 from tests.hostile.engine import Engine
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from envmill.base.settings import ROOT, Settings
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import PipelineStep
-from envmill.settings import ROOT, Settings
 from flows.opening import open_walk
 from schemas.ledger import ModelCall
 from schemas.run import RunConfig

@@ -6,7 +6,7 @@ import time
 
 from playwright.sync_api import Page, expect
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.e2e.author_server import AuthorServer
 from tests.e2e.plant import Plant, wait_until
 

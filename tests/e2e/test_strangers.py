@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from flows.local.private import make_headers, read_secret
 from flows.local.process import find_marked
 from tests.cli.guarded import Guarded, guard

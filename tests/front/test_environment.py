@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import envmill
+from envmill.base.settings import Settings
 from envmill.interop.bundles import Folder, write_folder
-from envmill.settings import Settings
 from tests.specimens import PROGRAM, STATE, make_environment, make_scenario
 
 LEND = {"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}

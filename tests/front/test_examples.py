@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 EXAMPLES = ROOT / "examples"
 

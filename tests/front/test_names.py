@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import envmill
+from envmill.base.settings import ROOT
 from envmill.front import public
-from envmill.settings import ROOT
 
 NAMES = {
     "AuditEntry", "Call", "EnvMillError", "Environment", "Finding", "Observation", "OpenEnvironment", "Outage", "Rollout", "RunConfig",

@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.fuzz import hunting
 from tests.fuzz.hunting import INPUT, TARGETS, BrokenPromise, Target, hunt, open_target, play
 from tests.fuzz.mutating import LARGEST, Mutator

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.derive import derive_verifier
 from envmill.verifiers.diff import diff_states
 from schemas.environment import Call

@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator
 
 import pytest_asyncio
 
+from envmill.base.settings import Settings
 from envmill.kinds import open_sandbox
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

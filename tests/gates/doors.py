@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.models.base import Completion, Request, Spent
 from envmill.models.parse import ParsedCompletion, parse_completion
 from schemas.base import Contract

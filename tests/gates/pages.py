@@ -4,9 +4,9 @@
 import re
 from collections.abc import Iterator
 
+from envmill.base.settings import ROOT
 from envmill.gates import DECISIONS, GATES, WHEN
 from envmill.gates.codes import CODES, find_class
-from envmill.settings import ROOT
 
 PAGES = ROOT / "docs" / "gates"
 HEAD, RULE = "| reason code | class | meaning |", "|---|---|---|"

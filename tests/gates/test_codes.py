@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.gates import DECISIONS, GATES, WHEN
 from envmill.gates.codes import CODES, STAGES, find_class
-from envmill.settings import ROOT
 from tests.gates.pages import HEAD, NONE, PAGES, write_index, write_page
 from tests.gates.specimens.faults import DROPPED
 from tests.gates.test_contract import FILTERED

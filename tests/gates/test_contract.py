@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.gates import (
     DECISIONS,
     ENVIRONMENT_GATES,
@@ -22,7 +23,6 @@ from envmill.gates import (
     w10,
 )
 from envmill.gates import protected_texts as protected
-from envmill.settings import ROOT
 from tests.gates.specimens.faults import DROPPED, KEPT
 from tests.gates.specimens.filtering import CONTAMINATED, REPEATS, SOLVED, TRIVIAL, UNTRAINABLE
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT, Settings
 from envmill.gates import f3
 from envmill.gates.f3 import (
     LEAST,
@@ -19,7 +20,6 @@ from envmill.gates.positive_controls import PLANTS
 from envmill.gates.protected_texts import Protected, make_sketch, read_protected
 from envmill.gates.protecting.reading import Benchmark
 from envmill.gates.protecting.sketch import BenchmarkSource
-from envmill.settings import ROOT, Settings
 from tests.gates.specimens.filtering import CONTAMINATED, PROTECTED, SHED, ask
 
 TASKS = ROOT / "data/seeds/tasks.jsonl"

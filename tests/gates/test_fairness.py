@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.gates.reading.calibrations import FAIRNESS, SHIPPED, read_cases
 from envmill.gates.reading.fairness import (
     FairnessCount,
@@ -23,7 +24,6 @@ from envmill.gates.reading.mapping import (
     find_unfair,
     show_map,
 )
-from envmill.settings import Settings
 from flows.opening import open_judge
 from offline.opinions import map_request
 from schemas.fairness import FairnessCase, FairnessFinding, FairnessOutcome

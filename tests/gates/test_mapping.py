@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from envmill.findings import pass_by
 from envmill.gates import s16
 from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.gates.reading.evidence import describe_item
 from envmill.gates.reading.mapping import PROMPT, REST, list_demands, show_map
+from envmill.kinds.findings import pass_by
 from envmill.models.session import ModelSession
 from envmill.sandbox import Sandbox
 from envmill.verifiers.demands import render_fact, render_step

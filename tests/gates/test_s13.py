@@ -9,10 +9,10 @@ import pytest
 
 from envmill.agents.attackers.base import AttackerView
 from envmill.agents.search import CallPool, SearchEpisode, Searcher
+from envmill.base.settings import Settings
 from envmill.gates import s13
 from envmill.gates.base import Finding, GateContext, ScenarioCase, keep
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.filter import list_library
 from envmill.stages.verify import list_attacks
 from schemas.environment import Call

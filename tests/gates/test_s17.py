@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.gates.base import Finding, GateContext
 from envmill.gates.s17 import CODES, check
 from envmill.lake.journal import Journal, read_calls

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.gates.f3 import check_for_contamination
 from envmill.gates.protected_texts import Protected, make_sketch
 from envmill.gates.protecting import same_task
@@ -29,7 +30,6 @@ from envmill.gates.protecting.structure import (
     list_call_values,
     name_type,
 )
-from envmill.settings import Settings
 from tests.specimens import make_environment
 
 Calls = tuple[tuple[str, dict[str, Any]], ...]

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.gates.f3 import check_for_contamination
 from envmill.gates.positive_controls import PLANTS
 from envmill.gates.protected_texts import find_match, make_sketch, read_protected
@@ -31,7 +32,6 @@ from envmill.gates.protecting.sketch import (
 )
 from envmill.language.content_words import list_content_words
 from envmill.language.similarity import list_pairs, list_runs, mask_words, share, split_words
-from envmill.settings import ROOT
 from tests.gates.specimens.filtering import CONTAMINATED, PROTECTED
 
 CORPUS = [

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import Outage, SettingsError
+from envmill.base.errors import Outage, SettingsError
+from envmill.base.settings import ROOT
 from envmill.gates.base import EnvironmentCase, Finding, drop
 from envmill.gates.reading.calibrations import calibrate, read_calibrations, write_calibrations
 from envmill.gates.reading.evidence import describe, holds_quote
@@ -27,7 +28,6 @@ from envmill.models.parse import ParsedCompletion, parse_completion
 from envmill.models.session import ModelSession
 from envmill.models.showing import show_request
 from envmill.sandbox import Observation
-from envmill.settings import ROOT
 from offline.opinions import answer_suspicion
 from schemas.suspicion import JudgeCalibration, SuspicionCase, SuspicionInput, SuspicionReply
 from tests.gates.specimens import pose

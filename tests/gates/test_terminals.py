@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.kinds.terminal import compose_state, write_step
@@ -20,7 +21,6 @@ from envmill.kinds.terminal.gates import LOOKS, NOT_HERE, machine, mended, plays
 from envmill.kinds.trial import Trial
 from envmill.sandbox import Invoke, Observation, Program, Step
 from envmill.sandbox.machines.files import ERRAND, FINAL
-from envmill.settings import ROOT
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge, make_error
 from schemas.base import Json

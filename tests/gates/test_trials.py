@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.exploring.trials import SEEDS, Attempt, Trials
 from envmill.sandbox import Observation, Program, Reset, Sandbox, Step
-from envmill.settings import Settings
 from tests.gates.cases import ANY_BOOKING, BOOK, FIND, LIST, TOP_UP, answer, loose
 from tests.gates.specimens import pose
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.hostile.outside import SECRET
 from tests.soak import count
 

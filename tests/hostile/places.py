@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from envmill.base.settings import ROOT
 from envmill.runtime.jail.layers import LAYERS
-from envmill.settings import ROOT
 from tests.hostile.assault import Seen
 from tests.hostile.engine import LOCKED, Engine
 from tests.hostile.outside import SECRET

@@ -17,8 +17,8 @@ from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.hostile.assault import Jail, assault
 from tests.hostile.corpus import CORPUS, OUTLASTING, Attack
 from tests.sandbox.vendored import open_vendored

@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.base import Json, Record, digest
 from schemas.environment import Blueprint, Build, Environment, Test

@@ -14,7 +14,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 ENGINE = ("envmill", "flows", "quality", "schemas", "tasks")
 BESIDE = ("offline", "tests", "examples")

@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.kinds import open_sandbox
 from envmill.sandbox import Sandbox
 from envmill.sandbox.containers import find_base
-from envmill.settings import Settings
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -1,8 +1,8 @@
 """Chance is caught where it was planted and called by its name."""
 
+from envmill.base.settings import Settings
 from envmill.kinds.chance import Chance, find_chance
 from envmill.sandbox import Invoke, Reset, Sandbox
-from envmill.settings import Settings
 from schemas.environment import Call
 from tests.kinds.chance_program import NAMES, make_chance
 from tests.samples import NAMES as SAMPLES

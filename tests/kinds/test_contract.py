@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.gates import GATES
 from envmill.interop.exporters import EXPORTERS
 from envmill.kinds import KINDS, kind_of
@@ -14,7 +15,6 @@ from envmill.kinds.base import BuildResult, Composition, CompositionFindings, Ki
 from envmill.kinds.endings import play_twice
 from envmill.kinds.sql import list_policies
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.derive import asks_for_something
 from envmill.verifiers.ending import Ending
 from schemas.environment import Blueprint, Effect, Environment

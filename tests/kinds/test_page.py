@@ -2,8 +2,8 @@
 
 import re
 
+from envmill.base.settings import ROOT
 from envmill.kinds.base import Kind
-from envmill.settings import ROOT
 
 PAGE = (ROOT / "docs/kinds/README.md").read_text(encoding="utf-8")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.sql import add_touches, derive_tables, derive_tools, list_policies
 from schemas.environment import Tool

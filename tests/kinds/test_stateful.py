@@ -2,7 +2,7 @@
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.stateful import MAX_SOURCE, derive_tools
 from envmill.runtime.schema import check_schema

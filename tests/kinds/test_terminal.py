@@ -9,7 +9,7 @@ from envmill.agents.reference import ReferencePolicy
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
 from envmill.agents.turn_log import log_machine_turns
-from envmill.errors import BuildError, SandboxError
+from envmill.base.errors import BuildError, SandboxError
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
 from envmill.kinds.start import start

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.kinds.toy import counters
 
 PACKAGES = ("envmill", "schemas", "quality")

@@ -13,10 +13,10 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import ROOT, Settings
 from envmill.gates.f4 import find_repeats
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
-from envmill.settings import ROOT, Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 from schemas.scenario import Scenario

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.blobs import Blobs
 from envmill.lake.stores import pick_store
 

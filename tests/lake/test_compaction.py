@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake import compaction, merging
 from envmill.lake.arrow import Stamp
 from envmill.lake.compaction import compact

@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
+from envmill.base.settings import ROOT
 from envmill.lake.compaction import compact
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
-from envmill.settings import ROOT
 from schemas.seed import Seed
 from tests.lake.conftest import KEYS, exit_row, make_bucket, stamp
 from tests.lake.crowd import MARK, RUN, make_seed

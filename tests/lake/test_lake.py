@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.arrow import Stamp, arrow_schema, from_arrow, to_arrow
 from envmill.lake.compaction import compact
 from envmill.lake.events import note

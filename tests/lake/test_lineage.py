@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from duckdb import DuckDBPyConnection
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake import lineage
 from envmill.lake.events import note
 from envmill.lake.lake import Lake

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.arrow import Stamp
 from envmill.lake.compaction import compact
 from envmill.lake.lake import Lake

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.arrow import Stamp, arrow_schema, make_schema, to_arrow
 from envmill.lake.compaction import compact
 from envmill.lake.lake import Lake

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from s3fs import S3FileSystem
 
-from envmill.errors import LakeError, LakeUnreachable
+from envmill.base.errors import LakeError, LakeUnreachable
 from envmill.lake.stores import S3Store
 from tests.lake.conftest import KEYS
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.arrow import Stamp, to_arrow
 from envmill.lake.lake import Fingerprint, Lake
 from envmill.lake.spool import RowSpool, StoredRecords, pack

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import EnvMillError, LakeError, Refused, SettingsError
+from envmill.base.errors import EnvMillError, LakeError, Refused, SettingsError
 from envmill.lake.compaction import compact
 from envmill.lake.lake import Lake
 from envmill.lake.sql import QueryLimits, ask, fetch

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import LakeError, SettingsError
+from envmill.base.errors import LakeError, SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store, pick_store
 from envmill.lake.stores.base import read_clock

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import openai  # noqa: F401  a second, spent before `ready`: kills are to fall among the questions
 
-from envmill.errors import BudgetReached
+from envmill.base.errors import BudgetReached
 from envmill.lake.arrow import Stamp
 from envmill.lake.coordination import FolderCoordinator
 from envmill.lake.journal import read_calls, seal

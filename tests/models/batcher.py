@@ -17,14 +17,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from envmill.errors import Pending
+from envmill.base.errors import Pending
+from envmill.base.settings import Settings
 from envmill.lake.journal import Journal
 from envmill.lake.lake import Lake
 from envmill.models.batches.anthropic import Anthropic
 from envmill.models.batches.openai import OpenAI
 from envmill.models.batches.slips import Slips
 from envmill.pipeline.line import STEPS
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 

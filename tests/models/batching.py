@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Endpoint, Secret
 from envmill.lake.coordination import FolderCoordinator, hold
 from envmill.lake.journal import Journal, read_calls
 from envmill.lake.stores.local import LocalStore
@@ -19,7 +20,6 @@ from envmill.models.batches.base import Carrier
 from envmill.models.batches.slips import Slips
 from envmill.models.gateway import CallPolicy, Gateway
 from envmill.models.retries import Retries
-from envmill.settings import Endpoint, Secret
 from tests.models.calling import GOOD, KEY, PROMPT, Answer, Question
 from tests.models.vendors.launch import Loopback
 

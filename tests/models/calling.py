@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from envmill.base.settings import Endpoint, Secret
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.anthropic import Messages
 from envmill.models.budget import Budget
@@ -19,7 +20,6 @@ from envmill.models.retries import Retries
 from envmill.models.sdk import SILENCE
 from envmill.models.share import Shares
 from envmill.models.vendor import Vendor
-from envmill.settings import Endpoint, Secret
 from schemas.base import Contract
 from schemas.ledger import ModelCall
 

@@ -5,7 +5,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from envmill.errors import BudgetReached
+from envmill.base.errors import BudgetReached
 from envmill.lake.coordination import FolderCoordinator
 from envmill.models.budget import Allowance, Amount, Budget
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Pending, SettingsError
+from envmill.base.errors import BadRequest, KeyRefused, ModelError, Outage, Pending, SettingsError
 from envmill.lake.journal import read_calls
 from envmill.models.batch import Batch
 from envmill.models.batches.slips import Slips

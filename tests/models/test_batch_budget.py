@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import BadRequest
+from envmill.base.errors import BadRequest
 from envmill.lake.coordination import FolderCoordinator, hold
 from envmill.models.base import Sampling
 from envmill.models.batch import Batch

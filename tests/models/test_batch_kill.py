@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
-from envmill.settings import ROOT
 from tests.models.batcher import MOMENTS, WAITS
 from tests.models.vendors.launch import Loopback
 from tests.soak import count

@@ -3,7 +3,7 @@ when it is over."""
 
 import pytest
 
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.models.breaker import Breaker
 
 

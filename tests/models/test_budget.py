@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import BudgetReached
+from envmill.base.errors import BudgetReached
+from envmill.base.settings import ROOT
 from envmill.lake.coordination import FolderCoordinator
 from envmill.models.budget import Allowance, Amount, Budget
-from envmill.settings import ROOT
 from tests.models.spender import COST, spend
 from tests.soak import count
 

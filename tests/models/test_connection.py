@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled
+from envmill.base.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled
+from envmill.base.settings import Endpoint, Secret
 from envmill.models.base import Message, Request
 from envmill.models.connection import ApiConnection, Connections
 from envmill.models.failures import ErrorResponse, explain, read_retry_after
-from envmill.settings import Endpoint, Secret
 from tests.models.calling import KEY, PROMPT, make_provider
 from tests.models.vendors.launch import Loopback
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BadRequest, Outage, Throttled
+from envmill.base.errors import BadRequest, Outage, Throttled
 from envmill.models.anthropic import Messages
 from envmill.models.base import (
     Completion,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import BadReply, Outage, SettingsError
+from envmill.base.errors import BadReply, Outage, SettingsError
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Provider
 from envmill.models.gateway import CallPolicy, Gateway

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled, TimeOver
+from envmill.base.errors import BadRequest, KeyRefused, ModelError, Outage, Throttled, TimeOver
 from envmill.lake.arrow import Stamp
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake

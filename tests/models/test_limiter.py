@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from envmill.errors import Throttled
+from envmill.base.errors import Throttled
 from envmill.models.limiter import Limiter, ModelLimits
 from envmill.models.window import Window
 

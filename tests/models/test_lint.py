@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.models.lint import lint
 from envmill.models.prompt import Prompt
 from schemas.base import Contract

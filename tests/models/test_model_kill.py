@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.models.asker import IN_FLIGHT, read_known
 from tests.models.vendors.launch import Loopback
 from tests.soak import count

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import BudgetReached, KeyRefused
+from envmill.base.errors import BudgetReached, KeyRefused
 from envmill.lake.coordination import FolderCoordinator
 from envmill.lake.journal import Journal
 from envmill.models.budget import Allowance, Amount, Budget

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import offline as author
-from envmill.errors import Outage, Pending, StepFailed
+from envmill.base.errors import Outage, Pending, StepFailed
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.models import batches
 from envmill.models.base import Completion, Request
 from envmill.models.dialect import ModelTerms, WireRequest
 from envmill.pipeline.line import STEPS
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.base import Json
 from schemas.run import RunConfig

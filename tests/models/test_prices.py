@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.models.base import Usage
 from envmill.models.prices import Prices
-from envmill.settings import ROOT
 
 ENTRY = (
     'provider = "openai"\nmodel = "m-large"\ninput = 2.0\noutput = 8.0\nsource = "the vendor\'s '

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from envmill.errors import KeyRefused, Throttled
+from envmill.base.errors import KeyRefused, Throttled
 from envmill.models.redaction import Redactor
 
 KEY = "sk-proj-Zm9v-0123456789abcdefXYZ"

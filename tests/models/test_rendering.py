@@ -3,7 +3,7 @@
 import pytest
 from pydantic import Field
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.models.prompt import Prompt
 from envmill.models.rendering import render_slot, render_value
 from schemas.base import Contract, Json, canonical_json

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import (
     Completion,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Completion, Request
 from envmill.models.gateway import Gateway

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
@@ -13,7 +14,6 @@ from envmill.models.prompt import Prompt
 from envmill.models.role_models import check_cast, find_kin, find_scripts, open_cast, read_specs
 from envmill.models.spec import Spec
 from envmill.pipeline import open_run
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.base import Contract
 from schemas.run import RunConfig

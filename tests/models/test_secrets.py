@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
+from envmill.base.settings import Settings
 from envmill.lake.journal import Journal
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch, open_lake
@@ -24,7 +25,6 @@ from envmill.models.prompt import Prompt
 from envmill.models.redaction import Redactor
 from envmill.pipeline.line import STEPS
 from envmill.sandbox import Program, Reset
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.base import Contract
 from schemas.run import RunConfig

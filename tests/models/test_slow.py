@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import Outage, StepFailed, TimeOver
+from envmill.base.errors import Outage, StepFailed, TimeOver
 from envmill.lake.arrow import Stamp
 from envmill.lake.coordination import FolderCoordinator
 from envmill.lake.events import note

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BadRequest, KeyRefused, ModelError, Outage, SettingsError, Throttled
+from envmill.base.errors import BadRequest, KeyRefused, ModelError, Outage, SettingsError, Throttled
+from envmill.base.settings import Endpoint, Secret, Settings
 from envmill.models.anthropic import Messages
 from envmill.models.base import Message, Request, Sampling, ToolSpec
 from envmill.models.connection import ApiConnection
@@ -15,7 +16,6 @@ from envmill.models.openai import Chat
 from envmill.models.responses import Responses
 from envmill.models.streams import find_error, read_events
 from envmill.models.vendor import Vendor
-from envmill.settings import Endpoint, Secret, Settings
 from tests.models.calling import KEY, PROMPT
 from tests.models.vendors.launch import Loopback
 

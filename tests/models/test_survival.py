@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BadReply, BadRequest, KeyRefused, ModelError, Outage, Throttled
+from envmill.base.errors import BadReply, BadRequest, KeyRefused, ModelError, Outage, Throttled
 from envmill.models.base import Completion, Message, ToolSpec
 from tests.models.calling import GOOD, KEY, PROMPT, Answer, Question, list_calls, open_door
 from tests.models.vendors.launch import Loopback

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import BudgetReached, KeyRefused, SettingsError
+from envmill.base.errors import BudgetReached, KeyRefused, SettingsError
+from envmill.base.settings import Settings
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
@@ -20,7 +21,6 @@ from envmill.pipeline.estimate import estimate
 from envmill.pipeline.line import STEPS
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import Settings
 from flows.cli.query import COSTS
 from flows.opening import open_walk
 from schemas.run import RunConfig

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.sandbox import Observation, Program, Sandbox, Step
-from envmill.settings import Settings
 
 Found = TypeVar("Found")
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import offline as author
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.models.prompt import Prompt
-from envmill.settings import ROOT
 from offline.faults import KINDS
 from schemas.prompts import BlueprintInput, ChecksInput, ProgramInput, ScenarioInput, TestsInput
 from tests.offline.questions import SAMPLE, SEED, pose

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.themes import read_themes
 from offline.compose import compose_domain

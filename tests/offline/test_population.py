@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from offline.compose import compose_domain
 from offline.dice import make_dice
 from offline.domain import Domain, Rule, State

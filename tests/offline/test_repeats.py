@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.f4 import find_repeats
 from envmill.recipes.drafting.finishing import finish, prepare
 from envmill.sandbox import Sandbox

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.endings import play_twice
 from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.finishing import finish, prepare

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.start import CLOCK
 from envmill.kinds.stateful import derive_tools
 from envmill.runtime.canonical import MAX_STATE

@@ -4,8 +4,8 @@ import json
 import re
 from collections import Counter
 
+from envmill.base.settings import ROOT
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import ROOT
 
 CORPUS = ROOT / "data/seeds/tasks.jsonl"
 ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]

@@ -6,6 +6,7 @@ import asyncio
 import pytest
 
 from envmill.agents import ROLLOUT_PROMPTS
+from envmill.base.settings import Settings
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.models.prices import Prices
@@ -13,7 +14,6 @@ from envmill.pipeline.estimate import Forecast, estimate
 from envmill.pipeline.line import STEP, STEPS
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import Settings
 from schemas.run import RunConfig
 from tests.pipeline.test_runner import ask, settings_in, walk_line
 

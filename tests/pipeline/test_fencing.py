@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import LeaseLost
+from envmill.base.errors import LeaseLost
+from envmill.base.settings import Settings
 from envmill.lake.coordination import HeldLease, ObjectDocuments, RemoteCoordinator
 from envmill.lake.lake import Lake
 from envmill.lake.stores import LocalStore
 from envmill.pipeline.line import STEP, PipelineStep
-from envmill.settings import Settings
 from envmill.stages.context import Result
 from flows.opening import open_walk
 from schemas.environment import Blueprint
@@ -103,7 +103,7 @@ async def test_what_an_earlier_holder_asked_is_not_asked_again(
 ) -> None:
     """Its bucket ended in an error, and its replies went to the lake all the same."""
     import offline as author
-    from envmill.errors import EnvMillError, SettingsError
+    from envmill.base.errors import EnvMillError, SettingsError
 
     coordinate(monkeypatch, expiry=60.0)
     lake, asked = str(tmp_path / "lake"), list[tuple[str, str]]()

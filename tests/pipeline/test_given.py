@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import offline as author
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.pipeline.choice import find_choice
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.environment import Blueprint, Environment, Test
 from schemas.errand_plan import PlannedErrand

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP, STEPS
-from envmill.settings import Settings
 from envmill.stages.context import Result
 from flows.opening import open_walk
 from schemas.environment import Blueprint

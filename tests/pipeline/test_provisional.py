@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, skip
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 

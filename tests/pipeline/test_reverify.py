@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.gates import GATES
 from envmill.gates.base import Finding, Gate, GateContext, ScenarioCase, drop, keep
 from envmill.lake.arrow import Stamp
@@ -14,7 +15,6 @@ from envmill.lake.lake import Lake
 from envmill.pipeline import reverify
 from envmill.pipeline.reverify import find_bundles, judge_again, list_shipped, read_withdrawn, save
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.base import Record
 from schemas.environment import Environment, Test
 from schemas.quality import Reverification, Withdrawal

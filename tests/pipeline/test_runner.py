@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import offline as author
-from envmill.errors import Outage, SettingsError, StepFailed
+from envmill.base.errors import Outage, SettingsError, StepFailed
+from envmill.base.settings import Settings
 from envmill.gates.base import Finding, keep
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
@@ -26,7 +27,6 @@ from envmill.pipeline.line import STEP, STEPS, PipelineStep
 from envmill.pipeline.runner import mark_steps
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import Settings
 from envmill.stages.context import Result
 from flows.opening import open_walk
 from schemas.base import Json

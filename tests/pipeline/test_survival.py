@@ -15,13 +15,13 @@ from typing import cast
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import ROOT, Settings
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.lake.journal import read_calls
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEPS
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
 from envmill.stages.gate_workers import GateWorkers
 from schemas.environment import Environment, Test
 from schemas.ledger import Lap, ModelCall

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import offline as author
+from envmill.base.settings import Settings
 from envmill.gates import GATES
 from envmill.gates.base import (
     Finding,
@@ -28,7 +29,6 @@ from envmill.models.prices import Prices
 from envmill.pipeline.estimate import estimate
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import Settings
 from envmill.stages.passing import observe as observe_findings
 from envmill.stages.review import list_queue
 from flows.opening import open_walk

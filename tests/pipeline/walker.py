@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import offline as author
-from envmill.errors import EnvMillError, Outage
+from envmill.base.errors import EnvMillError, Outage
+from envmill.base.settings import Settings
 from envmill.models import retries
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.base import Json, canonical_json
 from schemas.run import RunConfig

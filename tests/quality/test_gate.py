@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from quality.gate import judge
 from quality.promise import PromiseTally
 from quality.promises import PROMISES

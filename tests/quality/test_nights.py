@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
-from envmill.settings import ROOT
 from envmill.stages.review import write_review
 from quality.nights.docs import write_docs
 from quality.nights.drift import LEAST_NIGHTS, NIGHTS, Mean, bound, measure

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
 from quality.promises import PROMISES

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import StepFailed
+from envmill.base.errors import StepFailed
+from envmill.base.settings import Settings
 from envmill.lake.arrow import Stamp
 from envmill.pipeline.entering import enter_blueprints
 from envmill.pipeline.line import STEP, STEPS, PipelineStep
 from envmill.pipeline.quarantine import set_aside
 from envmill.pipeline.runner import Runner
-from envmill.settings import Settings
 from envmill.stages.context import Result
 from flows.opening import open_walk
 from schemas.environment import Blueprint

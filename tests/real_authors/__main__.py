@@ -5,8 +5,8 @@ import asyncio
 import sys
 import tempfile
 
+from envmill.base.settings import Settings
 from envmill.kinds import open_sandbox
-from envmill.settings import Settings
 from tests.real_authors.corpus import list_items
 from tests.real_authors.outcomes import Outcome, measure, write_today
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envmill.agents.users.wordings import list_wordings
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.models.base import Completion, Provider, Request, Role, Spent
 from envmill.models.parse import ParsedCompletion, parse_completion
 from envmill.models.session import ModelSession

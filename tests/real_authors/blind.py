@@ -22,13 +22,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.gates import s16
 from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.gates.exploring.trials import Trials
 from envmill.gates.reading.evidence import describe
 from envmill.models.parse import parse_reply
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.base import canonical_json, digest
 from schemas.reading import ReaderReply
 from schemas.suspicion import SuspicionCase

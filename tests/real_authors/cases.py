@@ -15,12 +15,12 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
+from envmill.base.settings import ROOT, Settings
 from envmill.gates import s8, s10
 from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.gates.exploring.trials import list_writes
 from envmill.gates.reading.answers import FactCheck
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
 from schemas.scenario import Scenario
 from schemas.suspicion import SuspicionCase
 from tests.real_authors.corpus import list_items

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from envmill.base.settings import ROOT, Settings
 from envmill.gates.base import Finding
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
 from tests.real_authors.corpus import list_items
 from tests.real_authors.faults import PATH, Fault, draw_faults, find_catch, read_faults
 from tests.real_authors.making import Made, look_at_environment, make

@@ -23,6 +23,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, cast
 
+from envmill.base.settings import Settings
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.reading.calibrations import FAIRNESS
 from envmill.gates.reading.evidence import describe_item
@@ -33,7 +34,6 @@ from envmill.sandbox import Sandbox
 from envmill.sandbox.machines.exams import list_tests
 from envmill.sandbox.machines.files import FINAL
 from envmill.sandbox.machines.healthy import Healthy
-from envmill.settings import Settings
 from schemas.base import Json, canonical_json
 from schemas.fairness import Demand, FairnessCase, FairnessCode
 from schemas.seed import Brief

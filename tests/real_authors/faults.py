@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from envmill.errors import BuildError, SandboxError
+from envmill.base.errors import BuildError, SandboxError
 from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import EnvironmentCase, Finding, GateContext
 from envmill.kinds.start import start_test

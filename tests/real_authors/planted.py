@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from envmill.base.settings import Settings
 from envmill.gates.base import GateContext
 from envmill.gates.reading.calibrations import SHIPPED, read_cases
 from envmill.gates.reading.suspicions import JudgeAnswer, decide
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.suspicion import SuspicionCase
 from tests.real_authors.sampled import list_sample_lines
 from tests.real_authors.texts import Text

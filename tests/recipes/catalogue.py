@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import offline as author
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.models.offline import Author
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import Settings
 from flows.opening import open_walk
 from offline.faults import KINDS, PlantedFault
 from offline.witness import find_witness

@@ -4,10 +4,10 @@ own calls, played in the jail again."""
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.recipes.drafting.rechecking import PlayedChain, weave_seen
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
-from envmill.settings import Settings
 from envmill.toolgraph.chain_player import read_reply
 from envmill.toolgraph.graph import ToolGraph
 from envmill.toolgraph.validity import WRITTEN, ChainFault, find_faults

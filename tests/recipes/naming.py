@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import offline as author
+from envmill.base.settings import ROOT
 from envmill.models.gateway import ModelSession
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
 from envmill.report.curve import Points, render_curve
-from envmill.settings import ROOT
 from envmill.stages.choosing import choose_seeds
 from schemas.choice import Past
 from schemas.run import RunConfig

@@ -12,7 +12,8 @@ from typing import Any, cast
 import pytest
 
 import offline as author
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.interop.importers.tools import list_sources, read_sources
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.plan import find_plan_faults
@@ -22,7 +23,6 @@ from envmill.recipes import agentscaler
 from envmill.recipes.documents import part_domains
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.toolgraph.evidence.base import EvidenceInput, ToolBond
 from envmill.toolgraph.evidence.label import STRENGTHS
 from envmill.toolgraph.evidence.likeness import LikenessEvidence

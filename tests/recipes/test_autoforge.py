@@ -7,13 +7,13 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
+from envmill.base.settings import Settings
 from envmill.kinds.authoring.repair import FIRST
 from envmill.lake.lake import Lake
 from envmill.models.gateway import ModelSession
 from envmill.recipes import autoforge
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.build import assemble_environment
 from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft

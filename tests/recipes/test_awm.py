@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 import offline as author
+from envmill.base.settings import Settings
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import Repair
 from envmill.kinds.sql.database import ROWS_FAULT, SCHEMA_FAULT, TOOLS_FAULT, find_database_faults
@@ -18,7 +19,6 @@ from envmill.models.gateway import ModelSession
 from envmill.recipes import awm
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.environment import Blueprint, Environment, Test
 from schemas.scenario import Scenario
 from schemas.seed import Brief, Seed

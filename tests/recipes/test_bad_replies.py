@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
-from envmill.settings import Settings
 from flows.opening import open_walk
 from schemas.base import Json, is_array, is_object
 from schemas.run import RunConfig

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.start import CLOCK
 from envmill.models.prompt import Prompt
 from envmill.recipes.base import PROMPTS

@@ -12,7 +12,8 @@ from typing import Any, cast
 import pytest
 
 import offline as author
-from envmill.errors import BuildError, SandboxError
+from envmill.base.errors import BuildError, SandboxError
+from envmill.base.settings import Settings
 from envmill.gates import GATES
 from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
 from envmill.gates.w10 import find_duplicates
@@ -38,7 +39,6 @@ from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.exams import find_exam_faults
 from envmill.sandbox.machines.files import FINAL, INITIAL
 from envmill.sandbox.machines.machine import check_health
-from envmill.settings import Settings
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.context import PlacedScenario, RunContext, Subject
 from envmill.stages.generate import generate_draft

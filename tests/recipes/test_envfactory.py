@@ -13,7 +13,8 @@ import pytest_asyncio
 
 from envmill.agents.transcript import list_tools as show_tools
 from envmill.agents.users.doing import bid, list_deeds, needs_user
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
+from envmill.base.settings import Settings
 from envmill.gates.base import Finding
 from envmill.gates.w3 import find_untyped, play_tests
 from envmill.interop.bundles.envrun.bundle import Bundle
@@ -26,7 +27,6 @@ from envmill.recipes import envfactory
 from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.build import assemble_environment, store_tests
 from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 import offline as author
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.kinds.dialogue.composing import break_state, list_path, select, write_reply

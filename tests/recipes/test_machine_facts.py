@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.kinds.terminal.breaking.systems import load_system, write_services
 from envmill.kinds.terminal.errands.outfitting import outfit, read_errand
 from envmill.kinds.terminal.errands.space import load_space
 from envmill.sandbox import Sandbox
 from envmill.sandbox.machines.files import ERRAND
-from envmill.settings import ROOT
 from offline.errands.base import load_deeds, load_words
 from offline.errands.compose import compose_deeds
 from schemas.environment import Blueprint

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.gates import GATES
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.w10 import find_duplicates
@@ -15,7 +16,6 @@ from envmill.kinds.base import Composition
 from envmill.kinds.terminal.perturbing import list_machines
 from envmill.recipes import perturb
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.context import ExportInput, PlacedScenario, RunContext, Subject
 from envmill.stages.export import export_bundles, pack_cargo

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import Settings
+from envmill.base.settings import Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 from tests.pipeline.test_runner import ask

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.kinds import KINDS
 from envmill.kinds.docstring import ToolWords, fill_docstrings
 from envmill.models.lint import lint
@@ -18,7 +19,6 @@ from envmill.recipes import RECIPES
 from envmill.recipes.drafting.assembly import ProgramParts, assemble, strip_tools
 from envmill.recipes.drafting.hardening import PROMPT as HARDER
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import ROOT
 from schemas.environment import Kind
 from schemas.prompts import MethodsReply, ProgramReply
 from tests.recipes.reading import fill

@@ -21,6 +21,7 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
+from envmill.base.settings import Settings
 from envmill.gates.review import Plan, play
 from envmill.gates.w3 import find_failures
 from envmill.kinds.authoring.repair import FIRST
@@ -35,7 +36,6 @@ from envmill.recipes.base import Recipe
 from envmill.recipes.drafting.assembly import ProgramParts, assemble, split_methods
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
-from envmill.settings import Settings
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.context import PlacedScenario, RunContext, Subject
 from envmill.stages.generate import generate_draft

@@ -16,13 +16,13 @@ from envmill.agents.reference import ScriptedPolicy, script
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
-from envmill.errors import SettingsError
-from envmill.findings import GateContext, ScenarioCase
+from envmill.base.errors import SettingsError
 from envmill.gates import GATES
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.interop.exporters.rl import pose as pose_rows
+from envmill.kinds.findings import GateContext, ScenarioCase
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.finishing import finish, prepare
 from envmill.recipes.drafting.requests import MOST_CALLS

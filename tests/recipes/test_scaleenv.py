@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
+from envmill.base.settings import Settings
 from envmill.gates.w3 import judge_test, play_tests
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.sql.database import ROWS_FAULT, TOOLS_FAULT, find_database_faults
@@ -21,7 +22,6 @@ from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.mending import mend, take_test
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.build import assemble_environment, store_tests
 from envmill.stages.context import Result, RunContext, Subject
 from envmill.stages.generate import generate_draft

@@ -12,12 +12,12 @@ import pytest_asyncio
 from envmill.agents import find_policy
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rollout import play_scenario
-from envmill.findings import EnvironmentCase, GateContext
 from envmill.gates import GATES
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds.authoring.repair import FIRST
+from envmill.kinds.findings import EnvironmentCase, GateContext
 from envmill.kinds.sql.database import find_database_faults
 from envmill.models.gateway import ModelSession
 from envmill.recipes.drafting.finishing import finish, prepare

@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 from pydantic import ValidationError
 
+from envmill.base.settings import ROOT, Settings
 from envmill.gates.codes import STAGES
 from envmill.gates.w3 import find_idle, play_tests
 from envmill.kinds import KINDS
@@ -23,7 +24,6 @@ from envmill.kinds.dialogue.sides import widen_touches
 from envmill.models.gateway import ModelSession
 from envmill.recipes import tau2
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
 from envmill.stages.build import assemble_environment, store_tests
 from envmill.stages.context import RunContext, Subject
 from envmill.stages.generate import generate_draft

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import ROOT, Settings
 from envmill.lake.lake import Lake
-from envmill.settings import ROOT, Settings
 from flows.opening import open_walk
 from schemas.run import RunConfig
 from tests.house.golden import RUN, list_differences, summarise

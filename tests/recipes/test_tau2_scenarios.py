@@ -13,6 +13,7 @@ from envmill.agents.base import Say
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.reference import ScriptedPolicy
 from envmill.agents.rollout import play_scenario
+from envmill.base.settings import Settings
 from envmill.kinds import KINDS
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.dialogue.atoms import read_repertoire
@@ -27,7 +28,6 @@ from envmill.recipes.drafting.brief import ScenarioBrief
 from envmill.recipes.drafting.contract import make_contract
 from envmill.recipes.drafting.finishing import finish, prepare
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.ending import Ending
 from schemas.dialogue import PolicyClause
 from schemas.dialogue_prompts import ComposedReply

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from envmill.base.settings import ROOT, Settings
 from envmill.lake.lake import Lake
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
 from flows.opening import open_walk
 from schemas.environment import Environment
 from schemas.run import RecipeName, RunConfig

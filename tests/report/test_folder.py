@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.sql import fetch
 from envmill.report import shards

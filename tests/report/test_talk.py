@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.report.talk import (
     measure_scenarios,
     measure_talk,

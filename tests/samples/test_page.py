@@ -2,9 +2,9 @@
 
 import re
 
+from envmill.base.settings import ROOT
 from envmill.kinds import KINDS
 from envmill.sandbox import Advance, Invoke, Look, Program, Reset, Sandbox
-from envmill.settings import ROOT
 from schemas.environment import Call
 
 

@@ -4,9 +4,9 @@ import random
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.kinds.replay import record, replay
 from envmill.sandbox import Changes, Invoke, Look, Program, Restore, Sandbox, Snapshot
-from envmill.settings import Settings
 from envmill.verifiers.diff import diff_states
 from schemas.environment import Call
 from tests.samples import NAMES, load_sample

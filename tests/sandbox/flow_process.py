@@ -9,8 +9,8 @@ import asyncio
 import sys
 import threading
 
+from envmill.base.settings import Settings
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.sandbox.programs import RESET, invoke, make_counter
 
 

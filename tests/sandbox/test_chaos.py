@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.runtime.jail.templates import KEPT
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Step
-from envmill.settings import Settings
 from tests.sandbox.processes import find_processes, wait_until_gone
 from tests.sandbox.programs import CLOCK, COUNTER, RESET, invoke, make_counter
 from tests.soak import count

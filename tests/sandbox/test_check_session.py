@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.sandbox import CheckReply, CheckSession, Sandbox
 from tests.sandbox.processes import find_processes
 

@@ -12,7 +12,8 @@ from contextlib import suppress
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import ROOT, Settings
 from envmill.runtime.jail.layers import KERNEL_LAYERS, probe
 from envmill.runtime.jail.loop import HARD
 from envmill.runtime.jail.process import JailedProcess, connect
@@ -20,7 +21,6 @@ from envmill.runtime.jail.reset_policy import ResetPolicy
 from envmill.runtime.jail.template import Template
 from envmill.runtime.jail.wire import Channel, encode
 from envmill.sandbox import Observation, Sandbox, link
-from envmill.settings import ROOT, Settings
 from tests.sandbox.processes import find_processes, wait_until_gone
 from tests.sandbox.programs import RESET, invoke, make_counter
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.sandbox import Look, Reset, Sandbox
-from envmill.settings import Settings
 from tests.sandbox.programs import CLOCK, invoke, make_program
 
 CHANCE = """

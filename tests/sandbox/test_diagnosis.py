@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.sandbox import Invoke, Observation, Program, Reset, Sandbox, launch
-from envmill.settings import Settings
 from schemas.environment import Call, Tool
 
 SOURCE = """

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.runtime.jail.state_cache import PLACES
 from envmill.sandbox import Changes, Look, Reset, Sandbox, Snapshot, Step
-from envmill.settings import Settings
 from tests.sandbox.programs import CLOCK, invoke, make_counter, make_program
 
 SMALL = Reset({"items": {"a": {"tags": [1, [2.5, None]], "name": "ä"}}}, CLOCK, 7)

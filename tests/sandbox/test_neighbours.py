@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
-from envmill.settings import Settings
 from schemas.environment import Call
 from tests.hostile.corpus.base import Attack
 from tests.sandbox.processes import find_processes

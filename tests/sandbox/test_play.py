@@ -5,11 +5,11 @@ import dataclasses
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
+from envmill.base.settings import Settings
 from envmill.runtime.jail.layers import KERNEL_LAYERS
 from envmill.runtime.jail.wire import LIMIT
 from envmill.sandbox import Advance, Invoke, Look, Program, Reset, Sandbox, Step
-from envmill.settings import Settings
 from schemas.base import digest
 from schemas.environment import Call
 from tests.sandbox.programs import CLOCK, COUNTER, RESET, invoke, make_counter, make_program

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.runtime.jail.client import Environment
 from envmill.runtime.jail.reset_policy import EPISODES, TRIALS
 from envmill.sandbox import Look, Observation, Program, Reset, Sandbox, Step
 from envmill.sandbox.vendor import write_jail
-from envmill.settings import Settings
 from tests.sandbox.leaving import (
     BEHIND_THE_BACK,
     BUSY,

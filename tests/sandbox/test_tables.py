@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.sandbox import (
     Changes,
     Look,
@@ -16,7 +17,6 @@ from envmill.sandbox import (
     Snapshot,
     Step,
 )
-from envmill.settings import Settings
 from schemas.environment import Tool
 from tests.sandbox.programs import CLOCK, invoke
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 SVG = ROOT / "docs/scale-processes.svg"
 WIDTH, HEIGHT = 760, 400

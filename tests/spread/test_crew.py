@@ -17,10 +17,10 @@ from prefect.context import SettingsContext, serialize_context
 from prefect.settings import PREFECT_CLIENT_CUSTOM_HEADERS, temporary_settings
 from prefect.states import Completed, Running, exception_to_failed_state
 
-from envmill.errors import SettingsError, StepFailed
+from envmill.base.errors import SettingsError, StepFailed
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEP as PIPELINE_STEP
-from envmill.settings import Settings
 from flows.spread import bucket as worker
 from flows.spread.bucket import SPREAD_TASKS, WalkKeeper, name_release
 from flows.spread.crew import SpreadCrew, Withheld, make_runner

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep
 from envmill.models.prompt import Prompt
 from envmill.sandbox import Sandbox

@@ -9,10 +9,10 @@ import pytest
 from pydantic import ValidationError
 
 from envmill.agents.transcript import weigh_messages
-from envmill.findings import Finding
+from envmill.base.settings import Settings
+from envmill.kinds.findings import Finding
 from envmill.recipes import RECIPES
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.collect import choose, collect_trajectories, make_trajectory
 from envmill.stages.context import PlacedScenario, Result, RunContext, Subject
 from envmill.stages.filter import filter_scenario

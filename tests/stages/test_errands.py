@@ -11,7 +11,8 @@ from typing import Any, cast
 import pytest
 
 import offline as author
-from envmill.errors import EnvMillError, Outage, Pending
+from envmill.base.errors import EnvMillError, Outage, Pending
+from envmill.base.settings import Settings
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.models.gateway import ModelSession
@@ -20,7 +21,6 @@ from envmill.pipeline.estimate import Forecast, estimate
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.errands import BLOCK, BlockPlan, ErrandBlock
 from envmill.recipes.drafting.themes import read_themes
-from envmill.settings import Settings
 from envmill.stages.errands import ErrandPlans
 from envmill.stages.places import ScenarioSlot, choose_polarity
 from flows.opening import open_walk

@@ -17,10 +17,10 @@ from typing import Any, cast
 import pytest
 from pydantic import TypeAdapter
 
-from envmill.errors import BuildError, SandboxError
+from envmill.base.errors import BuildError, SandboxError
+from envmill.base.settings import ROOT, Settings
 from envmill.gates.base import EnvironmentCase, Finding, GateContext
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
 from envmill.stages import gate_workers as keeping
 from envmill.stages.gate_workers import SUBJECTS, GateWorkers, describe_error, read_error, render
 from envmill.stages.passing import BOUNDS, run_gates
@@ -38,7 +38,7 @@ _ASKER = """
 import asyncio
 from envmill.gates.base import GateContext
 from envmill.stages.gate_workers import GateWorkers
-from envmill.settings import Settings
+from envmill.base.settings import Settings
 from tests.gates.specimens import pose
 
 asyncio.run(GateWorkers(Settings.read({})).ask_gates("scenarios", pose(), GateContext(None, episodes=10**9)))

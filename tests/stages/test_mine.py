@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.pipeline.runner import Runner
 from envmill.recipes.drafting.themes import read_themes
 from envmill.stages.context import Subject

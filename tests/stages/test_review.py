@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.gates.base import drop
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
 from envmill.pipeline.line import STEPS
-from envmill.settings import Settings
 from envmill.stages.review import (
     Acceptance,
     Locks,

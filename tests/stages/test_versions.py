@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.pipeline.entering import score_attempt
 from envmill.pipeline.exporting import pack
-from envmill.settings import Settings
 from envmill.stages.context import ExportInput, Subject
 from envmill.stages.export import count_versions, export_bundles
 from schemas.lock import ExportOptions

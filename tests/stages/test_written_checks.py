@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario
 from envmill.stages.context import PlacedScenario, Result, RunContext, Subject

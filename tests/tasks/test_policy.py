@@ -5,7 +5,7 @@ from prefect import task
 from prefect.client.schemas.objects import TaskRun
 from prefect.states import Failed
 
-from envmill.errors import LakeError, Outage, SettingsError, StepFailed
+from envmill.base.errors import LakeError, Outage, SettingsError, StepFailed
 from tasks.policy import POLICY, is_worth_repeating
 
 

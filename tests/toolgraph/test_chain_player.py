@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.expansion import PlottedChain, judge_expansion

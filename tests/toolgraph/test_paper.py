@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.interop.importers.tools import TOOL_LISTS
-from envmill.settings import ROOT
 from envmill.toolgraph.evidence import EVIDENCE
 from envmill.toolgraph.samplers import SAMPLERS
 from tests.toolgraph.test_validity import WRONG

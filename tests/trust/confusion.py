@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from scipy.stats import beta
 
 import offline as author
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
+from envmill.base.settings import Settings
 from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import EnvironmentCase, Finding, GateContext
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Program, Sandbox
-from envmill.settings import Settings
 from offline.compose import compose_domain
 from offline.faults import KINDS, PlantedFault
 from offline.operators import ProgramMutant, sample_mutants, sample_traces

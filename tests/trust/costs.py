@@ -9,10 +9,10 @@ import sys
 import time
 from statistics import median
 
+from envmill.base.settings import Settings
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.trust.confusion import UNASKED, build_sized
 from tests.trust.posing import ANYTHING, pose_at
 from tests.trust.scenarios import pick, read_children

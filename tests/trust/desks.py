@@ -15,7 +15,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 import offline as author
-from envmill.errors import BuildError, EnvMillError
+from envmill.base.errors import BuildError, EnvMillError
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
 from envmill.kinds import KINDS

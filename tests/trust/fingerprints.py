@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.architecture.imports import Imports, read_imports
 
 Part = Literal["environments", "review", "scenarios", "tables", "desks"]

@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from envmill.errors import EnvMillError
+from envmill.base.errors import EnvMillError
+from envmill.base.settings import ROOT
 from envmill.gates import ENVIRONMENT_GATES, GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, Finding, Gate, GateContext, ScenarioCase
 from envmill.gates.exploring.ends import list_ends
 from envmill.gates.reading.calibrations import read_calibrations
 from envmill.gates.reading.suspicions import rule_on_suspicions
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT
 from envmill.stages.passing import settle
 from offline.faults import KINDS
 from offline.truth import find_truth

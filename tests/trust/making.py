@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator
 
 import offline as author
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.base import EnvironmentCase
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Program, Sandbox

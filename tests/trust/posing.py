@@ -12,7 +12,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 import offline as author
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.base import ScenarioCase
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_scenario

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from scipy.stats import beta
 
+from envmill.base.settings import Settings
 from envmill.gates import SCENARIO_GATES
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.passing import settle
 from offline.faults import KINDS
 from tests.offline.questions import THEMES

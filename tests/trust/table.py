@@ -21,8 +21,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from envmill.base.settings import ROOT, Settings
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT, Settings
 from offline.faults import KINDS
 from schemas.run import RecipeName
 from tests.trust import desks

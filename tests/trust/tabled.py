@@ -17,7 +17,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 import offline as author
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.base import EnvironmentCase, ScenarioCase
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.plan import find_plan_faults

@@ -5,10 +5,10 @@ import asyncio
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.recipes.drafting.themes import read_themes
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.passing import measure_bounds
 from offline.truth import find_truth
 from schemas.scenario import Check, Scenario

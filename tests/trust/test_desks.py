@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT
 from tests.offline.questions import SAMPLE
 from tests.soak import count
 from tests.trust.desk_faults import FAULTS, spread

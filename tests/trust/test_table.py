@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import ROOT
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT
 from envmill.verifiers.bounds import limit_share
 from offline.faults import KINDS
 from tests.offline.questions import SAMPLE

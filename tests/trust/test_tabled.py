@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.gates import w3, w5, w8, w12
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
-from envmill.settings import ROOT
 from offline.truth import find_truth
 from schemas.environment import Test
 from schemas.run import RecipeName

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.verifiers.compose import ComposedVerifier, OracleRun, compose_verifier
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import CompletedCall, Ending

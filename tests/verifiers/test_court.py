@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
+from envmill.base.settings import Settings
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.court import decide, sort_checks
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge

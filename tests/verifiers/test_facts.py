@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.verifiers.facts import LONGEST, check_fact, communicates, find_shortfall
 from schemas.scenario import Fact
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.verifiers.derive import asks_for_something, derive_verifier
 from envmill.verifiers.diff import diff_states, same
 from envmill.verifiers.ending import Ending

@@ -14,7 +14,7 @@ from envmill.agents.base import Actor, Say
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_on
 from envmill.agents.setup import RolloutSetup
-from envmill.errors import Outage
+from envmill.base.errors import Outage
 from envmill.gates.base import GateContext
 from envmill.gates.calibration import describe, find_objection, open_bench
 from envmill.models.base import Completion, Request, Spent

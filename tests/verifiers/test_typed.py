@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.sql import derive_tables
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from envmill.verifiers import version
 from envmill.verifiers.version import find_verifier_version, follow_imports, hash_files
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from envmill.agents.users.base import Person, UserKnowledge
 from envmill.agents.users.manners import make_scripted
 from envmill.agents.users.model import ModelUser
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.models.session import ModelSession
 
 USERS: Mapping[str, Callable[[UserKnowledge, ModelSession | None, int], Person]] = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.manners import MANNERS
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
 from schemas.turns import UserInput, UserReply

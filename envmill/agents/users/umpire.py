@@ -13,7 +13,7 @@ from envmill.agents.users.base import UserAnswer, UserKnowledge, Utterance
 from envmill.agents.users.doing import describe_again, describe_outcome
 from envmill.agents.users.missteps import finds_no_end, invents, repeats, states_value
 from envmill.agents.users.naming import is_worded
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.language.words import split_words
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession

@@ -13,7 +13,7 @@ import orjson
 
 from envmill.agents.attackers.base import AttackerView, recite
 from envmill.agents.search import GENERATION, CallPool, SearchEpisode, Searcher, speak
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.gates.exploring.equivalence import is_same_end
 from envmill.gates.exploring.trials import Attempt, Trials, looks_at_states_only

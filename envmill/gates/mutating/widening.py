@@ -1,7 +1,7 @@
 """A verifier made wider where it took chance for a wish: proposed, and tried on all that was
 played, never adopted by itself."""
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates.exploring.trials import Trials
 from envmill.kinds.trial import Trial
 from envmill.verifiers.court import decide

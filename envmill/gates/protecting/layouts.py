@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.gates.protecting.bfcl import PREFIX, read_bfcl
 from envmill.gates.protecting.reading import Benchmark, read_any
 from envmill.gates.protecting.tau2 import read_tau2

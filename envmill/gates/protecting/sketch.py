@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.gates.protecting.reading import Benchmark, BenchmarkDomain, BenchmarkTask
 from envmill.gates.protecting.structure import (
     LEAST_CALLS,

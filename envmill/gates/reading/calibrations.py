@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.gates.reading.suspicions import PROMPT, decide, read_twice
 from envmill.models.session import ModelSession, name_judge
-from envmill.settings import ROOT
 from schemas.suspicion import JudgeCalibration, SuspicionCase
 
 SHIPPED = ROOT / "data/calibration/cases"

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.findings import EnvironmentCase
 from envmill.gates.reading.evidence import describe_item, pick_rows, show_tools
 from envmill.gates.reading.suspicions import decide, read_twice
 from envmill.gates.w3 import Played
+from envmill.kinds.findings import EnvironmentCase
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
 from envmill.sandbox import Observation

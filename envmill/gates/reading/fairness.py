@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from envmill.errors import BadReply, SettingsError
+from envmill.base.errors import BadReply, SettingsError
 from envmill.gates.reading.mapping import MOST, PROMPT, find_unfair, show_map
 from envmill.gates.reading.suspicions import decide, read_twice
 from envmill.models.session import ModelSession

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from envmill.errors import BadReply, BadRequest, Outage
+from envmill.base.errors import BadReply, BadRequest, Outage
 from envmill.gates.base import EnvironmentCase, Finding, ScenarioCase
 from envmill.gates.reading.evidence import describe, holds_quote
 from envmill.models.prompt import Prompt

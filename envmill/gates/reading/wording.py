@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.gates import s8, s9, s10, s15
 from envmill.gates.base import Finding, GateContext, ScenarioCase
 from envmill.gates.codes import find_class

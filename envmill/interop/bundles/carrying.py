@@ -13,11 +13,11 @@ from pathlib import Path
 
 import orjson
 
+from envmill.base.settings import ROOT
 from envmill.interop.bundles.envrun.judge.__main__ import HOLLOW
 from envmill.interop.bundles.envrun.layout import CARRIED
 from envmill.sandbox.plan import Program
 from envmill.sandbox.vendor import CLIENT, list_runtime
-from envmill.settings import ROOT
 from envmill.verifiers.version import follow_imports
 
 _HERE = Path(__file__).parent / CARRIED

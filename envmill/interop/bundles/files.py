@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles.envrun import files as carried
 from envmill.interop.bundles.envrun.files import MAX_FILE, MAX_FOLDER, render_fault
 from schemas.base import Json

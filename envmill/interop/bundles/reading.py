@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import RootModel
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.interop.bundles.envrun.digests import refuse_differences
 from envmill.interop.bundles.envrun.layout import (
     MANIFEST,

@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from envmill.agents.briefing import knows_time
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles.envrun.layout import (
     MANIFEST,
     PROGRAM,

@@ -8,6 +8,7 @@ they are asked for alone.
 from collections.abc import Iterator
 
 from envmill.agents.users.doing import needs_user
+from envmill.base.settings import ROOT
 from envmill.interop.bundles.digests import render_digests
 from envmill.interop.bundles.envrun.digests import DIGESTS
 from envmill.interop.bundles.portable import find_unjudged
@@ -23,7 +24,6 @@ from envmill.interop.exporters.bundle import pack_environment
 from envmill.interop.exporters.pages import fill
 from envmill.interop.harbor.worlds import write_world
 from envmill.kinds import kind_of
-from envmill.settings import ROOT
 from schemas.environment import Environment
 from schemas.scenario import Scenario, UserContract
 

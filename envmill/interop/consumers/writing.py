@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from envmill.agents.transcript import list_tools
+from envmill.base.settings import ROOT
 from envmill.interop.bundles.carrying import list_same
 from envmill.interop.bundles.digests import render_digests
 from envmill.interop.bundles.envrun.digests import DIGESTS
@@ -36,7 +37,6 @@ from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.exporters.pages import describe_bounds, describe_contamination, fill
 from envmill.interop.exporters.rl import RlRow, pose
 from envmill.kinds import kind_of
-from envmill.settings import ROOT
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario

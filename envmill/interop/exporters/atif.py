@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from envmill.agents import is_scripted
+from envmill.base.version import __version__
 from envmill.interop.exporters.base import ExportSet, OutputFolder, make_canary, render_json
 from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.messages import describe_tools
-from envmill.version import __version__
 from schemas.base import Json, canonical_json, is_object
 from schemas.rollout import Trajectory
 from schemas.stored import list_ids, order

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.exporters.sources import SCRIPT, RowSource, SourceRole
 from schemas.base import Contract
 

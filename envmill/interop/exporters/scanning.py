@@ -20,8 +20,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TypeAlias
 
+from envmill.base.settings import ROOT
 from envmill.interop.exporters.checksums import is_card, is_iban, is_national
-from envmill.settings import ROOT
 from schemas.base import Json, is_array, is_object
 
 Check: TypeAlias = Callable[[re.Match[str]], bool]

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from envmill.errors import SandboxError, SettingsError
+from envmill.base.errors import SandboxError, SettingsError
 from envmill.interop.harbor.layout import (
     ARTIFACTS,
     COMPOSE,

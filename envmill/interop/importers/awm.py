@@ -8,7 +8,7 @@ import ast
 from collections.abc import Sequence
 from pathlib import Path
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.interop.bundles import Folder
 from envmill.interop.importers.awm_release import (
     ReleasedSample,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote, split
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.harbor.tree import Tree, read_tree
 from envmill.interop.importers.base import Harvest, Remark
 from envmill.interop.importers.harbor import list_homes

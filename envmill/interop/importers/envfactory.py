@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from envmill.errors import BuildError, SettingsError
+from envmill.base.errors import BuildError, SettingsError
 from envmill.interop.bundles import Folder
 from envmill.interop.bundles.files import Files, fault
 from envmill.interop.importers.base import MAX_RELEASE, Harvest, Remark, is_folder_name

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.interop.bundles import Folder
 from envmill.interop.importers.adapter import adapt_check, write_adapter
 from envmill.interop.importers.base import Harvest, Remark, is_folder_name

@@ -12,7 +12,7 @@ from shlex import quote
 
 from pydantic import ValidationError
 
-from envmill.errors import BuildError, SettingsError
+from envmill.base.errors import BuildError, SettingsError
 from envmill.interop.bundles import Folder
 from envmill.interop.harbor.grading import find_unfit
 from envmill.interop.harbor.layout import (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.interop.bundles import Folder
 from envmill.kinds.start import CLOCK
 from envmill.kinds.terminal import SHELL, compose_checks, compose_state, derive_tables

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NoReturn
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.tokens.refusal import TokenRefusal
 from schemas.base import Json
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.tokens.refusal import TokenRefusal
 from envmill.interop.tokens.template import ChatTemplate
 from schemas.base import Json, is_array

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.kinds.authoring.complaint import (
     Complaint,
     describe_complaint,

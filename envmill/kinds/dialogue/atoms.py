@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from schemas.base import Json, is_object
 from schemas.dialogue import Atom, AtomStep, Dialogue, Repertoire
 from schemas.environment import Call, Tool

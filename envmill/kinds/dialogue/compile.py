@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.language.dates import read_date
 from envmill.language.told import list_leaves, render_leaf
 from envmill.language.words import find_words, normalise

@@ -8,7 +8,6 @@ environment ─► atoms asked for ─► as they read ─► as they run ─┬
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from envmill.findings import Finding, drop, keep
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import (
     Repair,
@@ -22,6 +21,7 @@ from envmill.kinds.dialogue.plan import FILE, read_dialogue
 from envmill.kinds.dialogue.posing import Derive, Poser
 from envmill.kinds.dialogue.proving import GATE, Bench
 from envmill.kinds.dialogue.sides import widen_touches
+from envmill.kinds.findings import Finding, drop, keep
 from envmill.models.gateway import ModelSession
 from envmill.sandbox import Sandbox
 from schemas.base import Json

@@ -4,7 +4,7 @@ its sides and its policy."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import stateful
 from envmill.kinds.base import Breach, BuildContext, BuildResult, Composition, Policies
 from envmill.kinds.dialogue.atoms import read_repertoire

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.dialogue.conflicts import find_conflicts
 from envmill.kinds.dialogue.prose import find_prose_faults
 from envmill.kinds.dialogue.wording import find_document_faults, render_clause

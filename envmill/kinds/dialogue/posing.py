@@ -6,7 +6,7 @@ number, seed ─► selection ─► proved by execution ─► reply ─► ver
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.base import NOTHING_COMPOSED, Composition
 from envmill.kinds.dialogue.composing import AtomSelection, select, write_reply

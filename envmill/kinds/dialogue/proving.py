@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.dialogue.atoms import make_calls, read_field
 from envmill.kinds.dialogue.composing import break_state, list_path

@@ -6,7 +6,7 @@ reference path ─► a look after each call ─► collections that differ ─�
 
 from collections.abc import Iterator, Sequence
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.start import start, start_test
 from envmill.sandbox import Invoke, Look, Program, Sandbox
 from schemas.base import Json

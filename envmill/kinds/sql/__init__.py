@@ -8,7 +8,7 @@ policies   ───────────────────────
 import ast
 from collections.abc import Mapping, Sequence
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import stateful
 from envmill.kinds.ddl import Declared, read_schema
 from envmill.runtime.program import SCHEMA

@@ -6,7 +6,7 @@ schema.sql ──read──► tables ──tools' tables known?──► jail: 
 
 from collections.abc import Iterator, Sequence
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import sql
 from envmill.kinds.authoring.derivation import find_promise_faults
 from envmill.kinds.authoring.state import find_state_faults

@@ -7,7 +7,7 @@ import ast
 import warnings
 from collections.abc import Iterable, Mapping
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.annotation import Schema, list_aliases, read_annotation, replace_aliases
 from envmill.kinds.base import is_forbidden
 from envmill.kinds.docstring import described_parameters, read_description

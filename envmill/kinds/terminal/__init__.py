@@ -7,7 +7,7 @@ machine.json, check.py, root/ ──Reset──► container ──shell──�
 import re
 from collections.abc import Iterator, Mapping
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.sandbox.machines.files import CHECK, ERRAND, FINAL, INITIAL, RECIPE, read_machine
 from envmill.sandbox.machines.starting import list_probes
 from envmill.sandbox.machines.terminal import LONGEST, SECONDS

@@ -13,8 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from envmill.errors import SettingsError
-from envmill.findings import drop
+from envmill.base.errors import SettingsError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import (
     Repair,
@@ -24,6 +23,7 @@ from envmill.kinds.authoring.repair import (
     strive,
 )
 from envmill.kinds.base import BuildResult, PartAuthor
+from envmill.kinds.findings import drop
 from envmill.kinds.terminal.breaking import OPERATORS, list_faults
 from envmill.kinds.terminal.breaking.base import find_line
 from envmill.kinds.terminal.breaking.composing import find_shared, find_underivable

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from envmill.errors import BuildError
-from envmill.findings import drop
+from envmill.base.errors import BuildError
+from envmill.base.settings import Settings
 from envmill.kinds import terminal
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.base import (
@@ -16,6 +16,7 @@ from envmill.kinds.base import (
     Policies,
     Sources,
 )
+from envmill.kinds.findings import drop
 from envmill.kinds.terminal.demands import render_demands
 from envmill.kinds.terminal.errands.outfitting import outfit, pose_errand
 from envmill.kinds.terminal.errands.wishes import find_errand_faults
@@ -29,7 +30,6 @@ from envmill.sandbox import Sandbox
 from envmill.sandbox.host import Host
 from envmill.sandbox.machines.files import CHECK, ERRAND, FINAL, INITIAL, MACHINE, read_machine
 from envmill.sandbox.machines.fleet import Fleet
-from envmill.settings import Settings
 from envmill.verifiers.compose import ComposedVerifier
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.weights import balance

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractAsyncContextManager
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox import Sandbox
 from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.fleet import Fleet

@@ -9,7 +9,7 @@ import random
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.base import Composition
 from envmill.kinds.terminal import SHELL, compose_state, write_step
 from envmill.kinds.terminal.breaking.composing import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 
-from envmill.errors import CoordinationError
+from envmill.base.errors import CoordinationError
 from envmill.lake.coordination.base import Document, T
 from envmill.lake.coordination.process_registry import ProcessRegistry
 

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
-from envmill.errors import LeaseLost
+from envmill.base.errors import LeaseLost
 from envmill.lake.coordination.base import Coordinator, Document, ask
 
 

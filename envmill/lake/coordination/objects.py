@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from envmill.errors import CoordinationError, LakeError
+from envmill.base.errors import CoordinationError, LakeError
 from envmill.lake.coordination.base import Document, T
 from envmill.lake.coordination.remote import Unreachable
 from envmill.lake.stores.base import Store

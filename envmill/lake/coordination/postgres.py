@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from envmill.errors import CoordinationError
+from envmill.base.errors import CoordinationError
 from envmill.lake.coordination.base import Document, T
 from envmill.lake.coordination.remote import Unreachable
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from envmill.errors import CoordinationError
+from envmill.base.errors import CoordinationError
 from envmill.lake.coordination.base import Document, T
 from envmill.lake.coordination.process_registry import ProcessRegistry
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.lake.stores.base import Store, probe
 from envmill.lake.stores.local import LocalStore
 from envmill.lake.stores.s3 import S3Store

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 
 T = TypeVar("T")
 U = TypeVar("U")

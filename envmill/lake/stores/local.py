@@ -9,7 +9,7 @@ import os
 import uuid
 from pathlib import Path
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.stores.base import StoredFile
 
 _MENDS = {

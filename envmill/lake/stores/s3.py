@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, cast
 
-from envmill.errors import LakeError, SettingsError
+from envmill.base.errors import LakeError, SettingsError
 from envmill.lake.stores.base import StoredFile
 from envmill.lake.stores.s3_faults import describe, find_code
 

@@ -3,7 +3,7 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # (botocore ships no types)
 
-from envmill.errors import LakeError, LakeUnreachable
+from envmill.base.errors import LakeError, LakeUnreachable
 
 _KEYS = "Set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, for keys that end, AWS_SESSION_TOKEN; then `envmill up`, and run again"
 _MENDS = {

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.lake import Lake
 from envmill.lake.reading import describe_gone, read_file
 from envmill.lake.rollup import find_rollups

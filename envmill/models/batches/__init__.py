@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from envmill.base.settings import Endpoint
 from envmill.models.anthropic import Messages
 from envmill.models.batches.anthropic import Anthropic
 from envmill.models.batches.base import Carrier
@@ -11,7 +12,6 @@ from envmill.models.batches.openai import OpenAI
 from envmill.models.connection import ApiConnection
 from envmill.models.dialect import Dialect
 from envmill.models.openai import Chat
-from envmill.settings import Endpoint
 
 _CHAT = "/v1/chat/completions"
 """Requests of a batch name their path from the root, whatever the base URL is."""

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime
 
-from envmill.errors import BadRequest, Pending
+from envmill.base.errors import BadRequest, Pending
 from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Fate, Outcome
 from envmill.models.batches.reading import describe, read_rows
 from envmill.models.connection import ApiConnection

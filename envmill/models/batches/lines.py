@@ -6,7 +6,7 @@ from pathlib import Path
 
 import orjson
 
-from envmill.errors import BadRequest
+from envmill.base.errors import BadRequest
 from envmill.lake.stores.local import LocalStore
 from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Outcome
 from envmill.models.batches.reading import read_line, read_rows

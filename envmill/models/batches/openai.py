@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import orjson
 
-from envmill.errors import BadRequest
+from envmill.base.errors import BadRequest
 from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Fate, Outcome
 from envmill.models.batches.reading import read_line, read_rows
 from envmill.models.connection import ApiConnection

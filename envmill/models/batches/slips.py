@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from envmill.errors import LakeError
+from envmill.base.errors import LakeError
 from envmill.lake.stores import Store
 from envmill.models.batches.base import BatchSlip, Fate, Outcome
 

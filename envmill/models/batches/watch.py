@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from envmill.errors import BadRequest, KeyRefused, Pending
+from envmill.base.errors import BadRequest, KeyRefused, Pending
 from envmill.models.batches.base import BatchItem, BatchSlip, BatchStatus, Carrier, Outcome
 from envmill.models.batches.slips import VOID, FiledSlip, Slips, count_tries
 

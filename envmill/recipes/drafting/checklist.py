@@ -9,7 +9,7 @@ write ─► goals and guards ─► right path, here and elsewhere ─► it ho
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import Repair, describe_builds, give_up, strive
 from envmill.models.gateway import ModelSession

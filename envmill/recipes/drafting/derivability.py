@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.recipes.drafting.rechecking import mentions
 from envmill.toolgraph.chain_player import Enacted, read_path
 from envmill.toolgraph.references import list_references, list_sources, walk_nodes

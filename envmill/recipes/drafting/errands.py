@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.kinds.authoring.complaint import Complaint, number
 from envmill.language.similarity import list_runs, share, split_words
 from envmill.models.gateway import ModelSession

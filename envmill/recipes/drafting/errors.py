@@ -4,7 +4,7 @@ the complaints (AWM)."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import Repair
 from envmill.models.gateway import ModelSession

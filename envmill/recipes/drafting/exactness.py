@@ -8,7 +8,7 @@ the needed rows without one of them ─► carried out again ─► something el
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.endings import list_keys
 from envmill.recipes.drafting.rechecking import find_keys
 from envmill.sandbox import Program, Reset, Sandbox

@@ -14,7 +14,7 @@ argument or a told fact comes from its reply.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.language.mentions import is_told
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
 from envmill.toolgraph.chain_player import Enacted, enact, read_reply

@@ -7,7 +7,7 @@ draft ─► prepare ─► verifier ─► finish ─► scenario        BuildE
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import kind_of
 from envmill.kinds.endings import play_twice
 from envmill.sandbox import Sandbox

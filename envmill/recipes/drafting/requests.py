@@ -7,7 +7,7 @@ requests, each with the node that ends it ─► chain, carried out ─► parts
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.language.mentions import is_told
 from envmill.sandbox import Observation

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from schemas.base import Json

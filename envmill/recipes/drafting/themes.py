@@ -4,8 +4,8 @@ import tomllib
 from functools import cache
 from typing import Any
 
-from envmill.errors import SettingsError
-from envmill.settings import ROOT
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 
 PATH = ROOT / "data/seeds/themes.toml"
 DESKS = ROOT / "data/seeds/desks.toml"

@@ -4,7 +4,7 @@ before it, carried out on its own state."""
 
 from dataclasses import dataclass, replace
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.recipes.drafting.expansion import PlottedChain, judge_expansion
 from envmill.recipes.drafting.rechecking import PlayedChain, hold, list_words
 from envmill.recipes.drafting.requests import share_calls

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.state import find_state_faults
 from envmill.kinds.endings import list_keys

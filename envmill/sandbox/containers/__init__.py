@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.sandbox.containers.base import (
     CommandResult,
     Container,
@@ -26,7 +27,6 @@ from envmill.sandbox.containers.base import (
 )
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.containers.image import CachedImage, find_base
-from envmill.settings import Settings
 
 __all__ = [
     "CachedImage",

@@ -14,7 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import ROOT
 from envmill.runtime.box.rootfs import SHIFT
 from envmill.runtime.box.supervisor import LARGEST
 from envmill.sandbox.containers.base import (
@@ -28,7 +29,6 @@ from envmill.sandbox.containers.base import (
 from envmill.sandbox.containers.image import CachedImage
 from envmill.sandbox.containers.init_connection import InitConnection
 from envmill.sandbox.containers.kept import Kept
-from envmill.settings import ROOT
 
 _STARTS = 30.0
 """Seconds for a nursery to say its first word on a loaded machine."""

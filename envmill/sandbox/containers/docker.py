@@ -21,7 +21,7 @@ import docker
 from docker.errors import APIError, DockerException
 
 import envmill.runtime.box.init as keeper
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers import reaper
 from envmill.sandbox.containers.base import (
     ContainerLayer,

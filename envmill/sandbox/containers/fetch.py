@@ -8,7 +8,7 @@ from pathlib import Path
 
 from docker.errors import APIError, DockerException, NotFound
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers.docker import connect
 from envmill.sandbox.containers.image import CachedImage, import_base
 

@@ -19,8 +19,8 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from envmill.errors import SandboxError
-from envmill.settings import ROOT
+from envmill.base.errors import SandboxError
+from envmill.base.settings import ROOT
 
 PACKAGES = ROOT / "data/seeds/base/packages.txt"
 SUITE = "bookworm"

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.runtime.box.init import FRAME, LARGEST
 from envmill.sandbox.containers.base import CommandResult, Digest, FileResult
 

@@ -4,7 +4,7 @@ container."""
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers.base import (
     CommandResult,
     ContainerLayer,

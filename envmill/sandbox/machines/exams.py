@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 
 _ALLOWED = sys.stdlib_module_names | {"pytest"}
 _PLAIN = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import orjson
 from pydantic import ValidationError
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import write_commands
 from schemas.system import System

@@ -5,13 +5,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from envmill.base.settings import Settings
 from envmill.runtime.interface import ToolEntry
 from envmill.sandbox.containers import Container, ContainerLayer, Engine, find_base, open_engine
 from envmill.sandbox.machines.files import read_machine
 from envmill.sandbox.machines.healthy import Healthy
 from envmill.sandbox.machines.staging import MachineLayers, StartedMachine
 from envmill.sandbox.machines.terminal import TerminalSession
-from envmill.settings import Settings
 from schemas.system import MachineState
 
 AT_ONCE = 8

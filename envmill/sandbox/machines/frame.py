@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers import Container, Digest, OverlayContent, OverlayEntry
 from envmill.sandbox.machines.healthy import Healthy, quote
 from envmill.sandbox.machines.inside.frame import SKIPPED, render

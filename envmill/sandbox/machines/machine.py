@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypeAlias
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers import CommandResult, Container
 from envmill.sandbox.machines import inside
 from envmill.sandbox.machines.healthy import SERVICES, Healthy, mode_of, owner_of, quote

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.baseline import Examination
 from envmill.sandbox.machines.exams import list_tests

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from envmill.errors import BuildError, SandboxError
+from envmill.base.errors import BuildError, SandboxError
 from envmill.runtime.canonical import fingerprint, plain, render
 from envmill.runtime.interface import Interface, ToolEntry
 from envmill.sandbox.containers import CommandResult, Container, ContainerLayer

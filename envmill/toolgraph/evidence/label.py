@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.models.prompt import Prompt
 from envmill.models.session import ModelSession
 from envmill.toolgraph.evidence.base import EvidenceInput, Label, MissingEvidence, ToolBond

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.interop.consumers import CONSUMERS
 from envmill.kinds import KINDS
 from envmill.kinds.trial import try_calls
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.environment import Call, Environment
 from schemas.scenario import Check, Scenario
 from tests.interop.bundles.policies import list_policies

@@ -8,8 +8,8 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 
+from envmill.base.settings import Settings
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call, Tool

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from envmill.base.settings import ROOT
 from envmill.runtime.db import adopt_sessions
 from envmill.runtime.jail.wire import Message
 from envmill.runtime.program import ProgramImporter
 from envmill.runtime.session import Session
 from envmill.runtime.start import Packed, pack
 from envmill.sandbox.launch import SESSIONS
-from envmill.settings import ROOT
 from tests.bench.plane.sample import (
     CALL,
     CLOCK,

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.bench.plane.sample import make_rows
 
 APP = """

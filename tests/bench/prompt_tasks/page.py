@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.bench.prompts import rows
 
 PAGE = ROOT / "docs/prompts.md"

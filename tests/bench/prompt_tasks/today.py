@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from envmill.base.settings import Settings
 from envmill.kinds import open_sandbox
 from envmill.models.base import Completion, Request
 from envmill.models.dialect import ModelTerms, pick_form
 from envmill.models.structured import narrow
-from envmill.settings import Settings
 from envmill.toolgraph.evidence.label import PROMPT as LABEL
 from flows.cli.prompt import collect_prompts
 from schemas.base import Json

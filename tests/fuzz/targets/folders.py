@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles import read_folder
 from envmill.interop.bundles.envrun import JudgeError
 from envmill.interop.bundles.envrun import open as open_folder

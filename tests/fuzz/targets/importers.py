@@ -9,12 +9,12 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import cast
 
-from envmill.errors import EnvMillError, SettingsError
+from envmill.base.errors import EnvMillError, SettingsError
+from envmill.base.settings import Settings
 from envmill.interop.bundles import write_folder
 from envmill.interop.importers import IMPORTERS
 from envmill.interop.importers.base import drop_unreadable, is_folder_name
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
 from tests.fuzz.targets.trees import SECRET, Files, make_tree, read_files, write_tree

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.importers.tools import TOOL_LISTS
 from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.sandbox import Invoke, Observation, Reset, Sandbox
-from envmill.settings import Settings
 from schemas.environment import Call
 from tests.hostile.honest.denial import find_denials
 from tests.hostile.honest.programs import PROGRAMS, ROWS, Honest

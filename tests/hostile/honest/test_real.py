@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.interop.importers.adapter import adapt_check
 from envmill.sandbox import CheckReply, CheckSession, Look, Observation, Reset, Sandbox, Session
-from envmill.settings import Settings
 from tests.hostile.honest.adapter import adapt, list_starts, read_environments
 from tests.hostile.honest.calls import Sightings, draw_calls
 from tests.hostile.honest.denial import find_denials, find_denied_checks

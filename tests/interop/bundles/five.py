@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from envmill.agents.users.doing import needs_user
+from envmill.base.settings import Settings
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.bundles.envrun.recording import read_recording, score_recording
 from envmill.lake.lake import Lake
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.environment import Environment
 from schemas.scenario import Scenario
 from tests.interop.bundles.openers import consume

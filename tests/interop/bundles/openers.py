@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 PATIENCE = 600
 CONSUMER = Path(__file__).with_name("consumer.py")

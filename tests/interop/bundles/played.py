@@ -10,11 +10,11 @@ from typing import Any
 from envmill.agents import find_policy
 from envmill.agents.log import StoredCall, read_moves, read_words
 from envmill.agents.rollout import play_scenario
+from envmill.base.settings import Settings
 from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds.trial import try_calls
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.verifiers.diff import apply_changes
 from schemas.environment import Environment
 from schemas.rollout import Rollout

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles import read_folder
 from envmill.interop.bundles.envrun import files as carried
 from envmill.interop.bundles.envrun import open as open_folder

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.bundles.envrun.files import MAX_SOURCE
 from schemas.scenario import Check, Verifier

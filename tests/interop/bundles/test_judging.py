@@ -14,8 +14,8 @@ import pytest
 from envmill.agents.users.base import UserKnowledge, Utterance
 from envmill.agents.users.missteps import find_misstep
 from envmill.agents.users.scripted import ScriptedUser
+from envmill.base.settings import Settings
 from envmill.interop.bundles.envrun.court import JudgeProcess
-from envmill.settings import Settings
 from envmill.verifiers.ending import CompletedCall, Ending
 from envmill.verifiers.judge import judge
 from schemas.environment import Call

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from envmill.agents.recorded import judge_recorded
+from envmill.base.settings import Settings
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.bundles.envrun.files import FolderError
 from envmill.interop.bundles.envrun.recording import read_recording, score_recording
@@ -22,7 +23,6 @@ from envmill.runtime.mcp.host import JailHost
 from envmill.runtime.mcp.offer import Offer
 from envmill.sandbox import Program, Reset, Sandbox
 from envmill.sandbox.vendor import RUNTIME
-from envmill.settings import Settings
 from schemas.environment import Environment
 from schemas.rollout import Verdict
 from schemas.scenario import Scenario

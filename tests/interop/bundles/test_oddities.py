@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles import read_folder
 from envmill.interop.bundles.envrun import JudgeError
 from envmill.interop.bundles.envrun import open as open_folder

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.bundles.envrun.recording import read_recording, score_recording
 from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.interop.bundles.five import BARE, PATIENCE, serving
 from tests.interop.bundles.policies import Play, play_natively
 from tests.interop.exporters.consumers import open_house

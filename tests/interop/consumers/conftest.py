@@ -2,7 +2,7 @@
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.interop.consumers.nights import Night, make_night
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from envmill.agents import find_policy
 from envmill.agents.rollout import play_scenario
+from envmill.base.settings import Settings
 from envmill.interop.exporters import ExportSet
 from envmill.lake.lake import Lake
 from envmill.pipeline.exporting import read_load
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.export import choose_cargo, unite_loads
 from flows.local.home import Home
 from flows.opening import open_walk

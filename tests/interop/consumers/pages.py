@@ -3,7 +3,7 @@
 import re
 import shlex
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

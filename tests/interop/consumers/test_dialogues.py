@@ -11,12 +11,12 @@ import pytest
 from envmill.agents import find_policy
 from envmill.agents.limits import RolloutLimits
 from envmill.agents.rollout import play_scenario
+from envmill.base.settings import Settings
 from envmill.interop.exporters import ExportSet
 from envmill.interop.exporters.preferences import export_preferences
 from envmill.interop.exporters.sft import export_sft
 from envmill.interop.exporters.views import export_views
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from envmill.stages.collect import make_trajectory
 from envmill.stages.pairs import pair_rollouts
 from schemas.rollout import Rollout

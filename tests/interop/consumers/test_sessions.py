@@ -15,6 +15,7 @@ import pytest
 from envmill.agents import find_policy
 from envmill.agents.log import MALFORMED
 from envmill.agents.rollout import play_scenario
+from envmill.base.settings import Settings
 from envmill.interop.consumers.sessions import JailError, SetError, open_set, render_reply
 from envmill.interop.consumers.sessions.calls import MALFORMED as TOLD
 from envmill.interop.consumers.sessions.calls import read_arguments
@@ -22,7 +23,6 @@ from envmill.interop.exporters import ExportSet
 from envmill.models.dialect import read_call
 from envmill.runtime.jail.layers import LAYERS
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 from tests.interop.bundles.policies import Play, play_natively

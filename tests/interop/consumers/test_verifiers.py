@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.interop.consumers import CONSUMERS
-from envmill.settings import ROOT
 from tests.interop.bundles.policies import Play
 from tests.interop.consumers.folders import make_cargo, write_consumer
 from tests.interop.consumers.framework import (

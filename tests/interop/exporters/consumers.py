@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 HOUSES = ROOT / ".stamps" / "consumers"
 PATIENCE = 900

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from envmill.agents.turn_log import LoggedTurn
+from envmill.base.settings import ROOT
 from envmill.interop.exporters.attempts import COLUMNS, list_columns
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet, ScoredAttempt
 from envmill.interop.exporters.dataset import describe_fields
 from envmill.interop.exporters.rl import export_rl
-from envmill.settings import ROOT
 from envmill.stages.partial import pay_turns, pay_whole
 from tests.interop.exporters.specimens import ASKED, CALLED, DONE, make_cargo
 from tests.specimens import VERIFIER

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
+from envmill.base.settings import ROOT
 from envmill.interop.exporters import StepCount, write_parcel
 from envmill.interop.exporters.columns import describe_row
 from envmill.interop.exporters.dataset import describe_fields, export_dataset, list_columns
 from envmill.interop.exporters.preferences import group_pairs
 from envmill.interop.exporters.rl import group_posings
 from envmill.interop.exporters.sft import export_sft, group_trajectories
-from envmill.settings import ROOT
 from tests.interop.exporters.consumers import open_house
 from tests.interop.exporters.specimens import make_cargo
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.interop.exporters import ExportSet
 from envmill.interop.exporters.scanning import scan
 from envmill.lake.lake import Lake
-from envmill.settings import ROOT
 from envmill.stages.context import ExportInput
 from envmill.stages.export import choose_cargo
 from envmill.stages.holding import hold_flagged

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.exporters import EXPORTERS, ExportSet
 from envmill.interop.exporters.licence_terms import TermsFile
 from envmill.interop.exporters.sources import (

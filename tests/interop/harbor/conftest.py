@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.sandbox.containers import CachedImage, Engine, find_base, open_engine
-from envmill.settings import Settings
 
 SETTINGS = Settings.read(os.environ)
 

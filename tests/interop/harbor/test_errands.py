@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.interop.harbor.grading import grade
 from envmill.interop.harbor.tree import FolderFile, Tree
 from envmill.interop.harbor.validating import find_faults
@@ -18,7 +19,6 @@ from envmill.kinds.terminal.errands.outfitting import outfit, pose_errand
 from envmill.kinds.terminal.errands.trying import ErrandTrial
 from envmill.sandbox.containers import Engine, find_base, lend
 from envmill.sandbox.machines.exams import list_tests
-from envmill.settings import Settings
 from offline.errands.compose import compose_job
 from offline.errands.worlds import WORLDS
 from schemas.environment import Environment

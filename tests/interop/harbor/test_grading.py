@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.interop.harbor.grading import Grade, build, grade
 from envmill.interop.harbor.recipe import read_recipe
 from envmill.sandbox.containers import CachedImage, Container, Engine, lend, open_engine
-from envmill.settings import Settings
 from tests.hostile.engine import Engine as Daemon
 from tests.hostile.engine import NoEngine
 from tests.interop.harbor.machines import make_tree

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.interop.harbor.grading import grade
 from envmill.interop.harbor.tree import FolderFile, Tree
 from envmill.interop.harbor.writing import write_task
@@ -14,7 +15,6 @@ from envmill.kinds.terminal.breaking.composing import compose
 from envmill.kinds.terminal.breaking.systems import list_systems, load_system
 from envmill.sandbox.containers import Engine, find_base, lend
 from envmill.sandbox.machines.healthy import SERVICES
-from envmill.settings import Settings
 from schemas.system import BrokenSystem
 from tests.kinds.terminal.breaking.forgers import FORGERS
 from tests.kinds.terminal.breaking.mends import Mend

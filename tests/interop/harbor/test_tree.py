@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.harbor import tree
 from envmill.interop.harbor.tree import FolderFile, read_tree
 from tests.interop.harbor.machines import make_tree, write_tree

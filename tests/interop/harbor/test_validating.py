@@ -3,7 +3,7 @@ has none."""
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.harbor.validating import find_faults, read_config
 from tests.interop.harbor.machines import make_tree
 

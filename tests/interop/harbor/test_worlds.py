@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import ROOT, Settings
 from envmill.interop.consumers.harbor import export_worlds, find_unposed
 from envmill.interop.exporters import ExportSet, write_parcel
 from envmill.interop.harbor.grading import Grade, build, grade
@@ -25,7 +26,6 @@ from envmill.interop.harbor.validating import find_faults, read_config
 from envmill.interop.harbor.worlds import COLLECT
 from envmill.sandbox import Sandbox
 from envmill.sandbox.containers import CachedImage, Container, Engine, lend, open_engine
-from envmill.settings import ROOT, Settings
 from schemas.environment import Call
 from schemas.scenario import Scenario, UserContract
 from tests.hostile.engine import Engine as Daemon

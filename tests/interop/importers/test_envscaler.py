@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.importers import IMPORTERS
 from envmill.interop.importers.base import Harvest, drop_unreadable

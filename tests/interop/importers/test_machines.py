@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from envmill.errors import SandboxError, SettingsError
+from envmill.base.errors import SandboxError, SettingsError
+from envmill.base.settings import Settings
 from envmill.interop.bundles import read_folder, write_folder
 from envmill.interop.harbor.tree import FolderFile, Tree
 from envmill.interop.importers import IMPORTERS
@@ -18,7 +19,6 @@ from envmill.kinds import open_sandbox
 from envmill.kinds.trial import try_calls
 from envmill.sandbox import Sandbox
 from envmill.sandbox.containers import find_base
-from envmill.settings import Settings
 from tests.interop.harbor.machines import BROKEN, SHARE, make_tree, write_tree
 
 NOBODY = cast(Sandbox, None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles import read_folder, write_folder
 from envmill.interop.importers.base import Harvest
 from envmill.interop.importers.tau2 import import_release

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.importers.tools import TOOL_LISTS
 from envmill.interop.importers.tools.base import ToolHarvest, make_name
 from envmill.interop.importers.tools.openapi import find_route_entity, find_route_places

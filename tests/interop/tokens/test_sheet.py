@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.exporters import ExportSet
 from envmill.interop.exporters.preferences import export_preferences
 from envmill.interop.exporters.rl import export_rl

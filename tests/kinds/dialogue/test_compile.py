@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.dialogue.compile import MOST, ClauseDemands, compile_clauses
 from envmill.kinds.dialogue.plan import read_dialogue
 from schemas.dialogue import Dialogue, PolicyClause

@@ -13,7 +13,7 @@ from envmill.agents.users.base import LONGEST, UserAnswer, UserKnowledge, Uttera
 from envmill.agents.users.claims import find_claimed, find_marks, gives_all_away
 from envmill.agents.users.missteps import find_misstep, list_suspicions
 from envmill.agents.users.scripted import ScriptedUser
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.dialogue.plan import find_dialogue_faults, read_dialogue
 from envmill.recipes.drafting.finishing import prepare

@@ -14,7 +14,7 @@ from envmill.agents.limits import RolloutLimits
 from envmill.agents.replay import replay_rollout
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds import KINDS
 from envmill.kinds.dialogue.compile import compile_clauses
 from envmill.kinds.dialogue.plan import ClauseScope, find_dialogue_faults, read_dialogue

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.dialogue.plan import read_dialogue
 from envmill.kinds.dialogue.wording import YES, render_clause, render_policy
 from schemas.dialogue import PolicyClause

@@ -8,8 +8,9 @@ import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from envmill.findings import EnvironmentCase, Finding, GateContext, drop, keep
+from envmill.base.settings import Settings
 from envmill.kinds.base import BuildContext, BuildResult, Composition, Look, Policies, Sources
+from envmill.kinds.findings import EnvironmentCase, Finding, GateContext, drop, keep
 from envmill.kinds.jailed import JailedKind
 from envmill.kinds.start import CLOCK
 from envmill.runtime.interface import Interface, ToolEntry
@@ -17,7 +18,6 @@ from envmill.sandbox import Invoke, Observation, Program, Reset, Restore, Sandbo
 from envmill.sandbox import Look as See
 from envmill.sandbox.host import Host
 from envmill.sandbox.plan import Outcome
-from envmill.settings import Settings
 from schemas.base import Json, digest
 from schemas.database import Table
 from schemas.environment import Blueprint, Call, Effect, Environment, Tool

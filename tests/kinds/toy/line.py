@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import Settings
 from envmill.lake.lake import Lake
 from envmill.lake.views import open_views
 from envmill.pipeline.line import STEPS
 from envmill.pipeline.open_run import open_walk
 from envmill.recipes import RECIPES, Make
 from envmill.recipes.base import WHOLE, Recipe, Themes
-from envmill.settings import Settings
 from schemas.choice import NO_PAST, Past
 from schemas.environment import Blueprint
 from schemas.run import RecipeName, RunConfig

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import BudgetReached
+from envmill.base.errors import BudgetReached
+from envmill.base.settings import ROOT, Settings
 from envmill.lake.coordination import Coordinator
 from envmill.models.budget import Allowance, Amount, Budget, Hold
 from envmill.models.limiter import Limiter, ModelLimits
 from envmill.models.share import Shares
 from envmill.pipeline.coordinating import open_coordinator
-from envmill.settings import ROOT, Settings
 from tests.lake.coordination.conftest import EXPIRY, Open
 from tests.lake.coordination.test_coordinators import silence
 from tests.models.spender import COST

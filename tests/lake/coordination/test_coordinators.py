@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from envmill.errors import LeaseLost
+from envmill.base.errors import LeaseLost
 from envmill.lake.coordination import (
     Coordinator,
     Document,

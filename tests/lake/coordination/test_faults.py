@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import CoordinationError, LakeError, SettingsError
+from envmill.base.errors import CoordinationError, LakeError, SettingsError
+from envmill.base.settings import Settings
 from envmill.lake.coordination import (
     Document,
     FolderCoordinator,
@@ -23,7 +24,6 @@ from envmill.lake.stores import LocalStore, S3Store
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.terms import agree_on_budget
 from envmill.pipeline.coordinating import agree_on_coordinator, open_coordinator
-from envmill.settings import Settings
 from schemas.run import RunConfig
 from tests.lake.coordination.test_coordinators import count_up
 from tests.postgres import Postgres

@@ -9,9 +9,9 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from envmill.base.settings import ROOT
 from envmill.lake.lake import Lake
 from envmill.lake.views import VIEWS, View, open_views
-from envmill.settings import ROOT
 from tests.lake.views.example import fill
 
 FOLDER = ROOT / "docs/views"

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 import offline as author
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from offline.faults import ANYWHERE, KINDS
 from schemas import prompts, table_prompts, tool_prompts, typed_prompts
 from schemas.prompts import BlueprintReply, ChecksReply, ProgramReply, ScenarioReply, TestsReply

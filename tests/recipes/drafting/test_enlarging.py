@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.gates.base import Finding
 from envmill.recipes import RECIPES, check_recipe
 from envmill.recipes.drafting.enlarging import copy_families, count_rows, enlarge, find_families

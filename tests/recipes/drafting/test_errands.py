@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.models.gateway import ModelSession
 from envmill.models.parse import parse_reply
 from envmill.models.prompt import Prompt

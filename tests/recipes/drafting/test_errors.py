@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.errors import BadReply
+from envmill.base.errors import BadReply
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import FIRST, Repair
 from envmill.recipes import RECIPES

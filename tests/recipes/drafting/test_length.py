@@ -3,7 +3,7 @@ is."""
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.recipes import check_recipe
 from envmill.recipes.drafting.length import find_length_fault
 from schemas.environment import Call

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.recipes.drafting.requests import list_part_complaints, share_calls
 from envmill.sandbox import Observation
 from envmill.verifiers.ending import Ending

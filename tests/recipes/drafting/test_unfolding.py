@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.start import CLOCK
 from envmill.recipes.drafting.unfolding import unfold
 from envmill.sandbox import Reset, Sandbox

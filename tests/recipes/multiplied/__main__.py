@@ -8,8 +8,8 @@ import tempfile
 import time
 from typing import cast, get_args
 
+from envmill.base.settings import Settings
 from envmill.kinds import open_sandbox
-from envmill.settings import Settings
 from schemas.run import RecipeName
 from tests.recipes.multiplied.multiplying import (
     MORE,

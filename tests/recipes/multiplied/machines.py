@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.terminal.breaking.systems import list_systems, load_system
 from envmill.kinds.terminal.errands.images import read_image

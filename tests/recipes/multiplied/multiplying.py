@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
-from envmill.errors import BuildError, EnvMillError
+from envmill.base.errors import BuildError, EnvMillError
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, GateContext, ScenarioCase
 from envmill.kinds import KINDS

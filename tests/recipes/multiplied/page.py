@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 from tests.recipes.multiplied.multiplying import Result
 
 PAGE = ROOT / "docs/audit/multiplied.md"

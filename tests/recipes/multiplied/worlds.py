@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from envmill.base.settings import ROOT
 from envmill.gates.base import EnvironmentCase, ScenarioCase
 from envmill.lake.lake import Lake
 from envmill.sandbox import Sandbox
-from envmill.settings import ROOT
 from envmill.stages.context import Subject
 from envmill.stages.generate import generate_blueprint
 from schemas.environment import Blueprint, Environment, Test

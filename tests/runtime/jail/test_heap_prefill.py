@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 # In a process of its own: what is filled is never given back.
 LOOK = """

@@ -5,11 +5,11 @@ import json
 import tempfile
 from typing import Any
 
+from envmill.base.settings import Settings
 from envmill.interop.bundles import read_folder
 from envmill.kinds.dialogue.wording import render_policy
 from envmill.recipes.drafting.finishing import finish, prepare
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.dialogue import Dialogue
 from tests.samples.dialogue import HERE
 from tests.samples.dialogue.atoms import SCENARIOS, START, compose

@@ -4,8 +4,8 @@ import asyncio
 import json
 import tempfile
 
+from envmill.base.settings import Settings
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from tests.samples.sql import HERE, NAMES, derive, load
 
 

@@ -10,6 +10,7 @@ import pytest
 from envmill.agents import find_policy
 from envmill.agents.rescore import rescore
 from envmill.agents.rollout import play_scenario
+from envmill.base.settings import Settings
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
 from envmill.gates.reading.column_policies import list_chance
@@ -30,7 +31,6 @@ from envmill.sandbox import (
     Snapshot,
     Touched,
 )
-from envmill.settings import Settings
 from envmill.verifiers.diff import diff_states
 from envmill.verifiers.ending import Ending
 from envmill.verifiers.judge import judge

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers import CachedImage
 from envmill.sandbox.containers.box import Boxes
 from tests.sandbox.containers.small import make_small

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers import CachedImage, lend
 from envmill.sandbox.containers.box import Boxes
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.sandbox.containers import CachedImage, Container, ContainerLimits, lend
 from envmill.sandbox.containers.box import Boxes
 from tests.sandbox.containers.attacks import ATTACKS, UNDONE, WRITES, withstand

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from envmill.base.settings import ROOT
 from envmill.sandbox.containers import CachedImage
 from envmill.sandbox.containers.box import Boxes
-from envmill.settings import ROOT
 from tests.sandbox.containers.remains import list_remains, wait_gone
 from tests.soak import count
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import ROOT, Settings
 from envmill.kinds import open_sandbox
 from envmill.kinds.terminal.gates.mended import FORGERS
 from envmill.kinds.trial import try_calls
 from envmill.sandbox.containers import CachedImage, Container, ContainerLimits, find_base, lend
 from envmill.sandbox.containers.docker import Docker
-from envmill.settings import ROOT, Settings
 from tests.hostile.engine import Engine
 from tests.kinds.terminal.breaking import forgers
 from tests.kinds.terminal.breaking.test_forgers import try_forger
@@ -156,7 +156,7 @@ _DRIVER = """
 import asyncio, os, signal, sys
 from envmill.sandbox.containers import find_base
 from envmill.sandbox.containers.docker import Docker
-from envmill.settings import Settings
+from envmill.base.settings import Settings
 
 async def main():
     engine = await Docker.open(sys.argv[1])

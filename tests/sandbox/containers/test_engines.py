@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import ROOT, Settings
 from envmill.runtime.box.init import BADGE
 from envmill.sandbox.containers import CachedImage, Container, examine, lend, open_engine
 from envmill.sandbox.containers.box import Boxes
-from envmill.settings import ROOT, Settings
 from tests.hostile.demoted import NOBODY
 from tests.sandbox.containers.remains import list_remains, wait_gone
 from tests.sandbox.containers.small import make_small

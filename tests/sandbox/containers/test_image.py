@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.sandbox.containers import CachedImage, find_base
 from envmill.sandbox.containers.image import PACKAGES, build_base, import_base, list_packages
-from envmill.settings import Settings
 from tests.sandbox.containers.small import make_small
 from tests.soak import count
 

@@ -3,7 +3,7 @@ pay."""
 
 import pytest
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.kinds.terminal.breaking.judging import decide
 from envmill.kinds.terminal.breaking.systems import load_system
 from envmill.sandbox.containers import Container

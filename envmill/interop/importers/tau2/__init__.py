@@ -7,7 +7,7 @@ each task ─► scenario whose verifier means what the benchmark's evaluator me
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.interop.bundles import Folder
 from envmill.interop.importers.base import Harvest, Remark, is_folder_name
 from envmill.interop.importers.tau2 import parity

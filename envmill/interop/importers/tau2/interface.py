@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.interop.importers.tau2.programs import CLASS, DomainProgram
 from envmill.interop.importers.tau2.release import DomainData
 from envmill.interop.importers.tools.shaping import ForeignReference, Shaper

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files as resources
 from pathlib import Path
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles.envrun.files import MAX_SOURCE
 from envmill.interop.importers.tau2 import checkout, hosting
 from envmill.interop.importers.tau2.checkout import find_home

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.bundles.files import Files, fault
 from envmill.interop.importers.base import MAX_RELEASE
 from schemas.base import Json, is_array, is_object

@@ -3,10 +3,10 @@ whatever it could not map."""
 
 from pathlib import Path
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.interop.importers.tools import botocore, mcp, openapi
 from envmill.interop.importers.tools.base import Reader, ToolHarvest, make_name
-from envmill.settings import ROOT
 
 OWN = ROOT / "data/seeds/documents"
 """Documents that come with the factory."""

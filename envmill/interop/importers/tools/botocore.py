@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.importers.tools.base import ToolHarvest, make_name
 from envmill.interop.importers.tools.shaping import DEPTH
 from envmill.toolgraph.words import find_entity

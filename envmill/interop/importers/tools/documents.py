@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.interop.importers.tools.base import ToolHarvest
 from schemas.base import Json, is_array, is_object
 

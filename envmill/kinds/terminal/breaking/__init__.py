@@ -7,7 +7,7 @@ handle (which file holds the port) ──operator──► break script · mend 
 import random
 from collections.abc import Iterator
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.terminal.breaking import lines, places, stores
 from envmill.kinds.terminal.breaking.base import Operator, OperatorInput
 from envmill.sandbox.machines.healthy import Healthy

@@ -8,7 +8,7 @@ request, is refused with a reason.
 import random
 import re
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.terminal.breaking import list_faults
 from envmill.kinds.terminal.breaking.base import read_lines
 from envmill.sandbox.machines.healthy import Healthy

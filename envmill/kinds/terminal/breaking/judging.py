@@ -1,7 +1,7 @@
 """What became of a broken system: healthy as it was left and after a restart, by real services, and
 nothing else changed."""
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.kinds.terminal.breaking.proving import list_places
 from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.baseline import Baseline, Examination, examine

@@ -12,9 +12,9 @@ from shlex import quote
 
 from pydantic import ValidationError
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
-from envmill.settings import ROOT
 from schemas.base import Json, is_array, is_object
 from schemas.system import System
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.terminal import find_recipe_faults
 from envmill.kinds.terminal.breaking.systems import write_services
 from envmill.kinds.terminal.errands.wishes import SKIPPED

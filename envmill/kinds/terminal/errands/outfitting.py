@@ -8,7 +8,7 @@ blueprint ─► (initial test, image) until it is built and is as told ─► (
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from envmill.errors import BuildError
+from envmill.base.errors import BuildError
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.repair import FIRST, Repair, describe_builds, give_up, strive
 from envmill.kinds.base import PartAuthor

@@ -4,7 +4,7 @@ import tomllib
 from functools import cache
 from typing import NamedTuple
 
-from envmill.settings import ROOT
+from envmill.base.settings import ROOT
 
 SPACE = ROOT / "data" / "seeds" / "errands" / "space.toml"
 

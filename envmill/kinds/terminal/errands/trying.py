@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
 from envmill.kinds.terminal import write_step
 from envmill.kinds.terminal.errands.wishes import find_told
 from envmill.kinds.terminal.lending import lend_container

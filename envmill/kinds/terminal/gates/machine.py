@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from envmill.errors import BuildError
-from envmill.findings import EnvironmentCase, Finding, GateContext, drop, fail, keep
+from envmill.base.errors import BuildError
+from envmill.kinds.findings import EnvironmentCase, Finding, GateContext, drop, fail, keep
 from envmill.kinds.start import CLOCK
 from envmill.kinds.terminal import SHELL, compose_state, derive_tables
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Step

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from envmill.errors import SandboxError
-from envmill.findings import (
+from envmill.base.errors import SandboxError
+from envmill.kinds.findings import (
     Finding,
     GateContext,
     ScenarioCase,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import NamedTuple
 
-from envmill.errors import SandboxError
-from envmill.findings import Finding, GateContext, ScenarioCase, drop, fail, mark
+from envmill.base.errors import SandboxError
+from envmill.kinds.findings import Finding, GateContext, ScenarioCase, drop, fail, mark
 from envmill.kinds.start import start
 from envmill.kinds.terminal import SHELL
 from envmill.kinds.trial import Trial, try_calls

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from envmill.agents.transcript import list_tools
+from envmill.base.settings import ROOT
 from envmill.interop.consumers.inspect import CONSUMER, VERSIONS
-from envmill.settings import ROOT
 from schemas.rollout import Rollout
 from tests.interop.bundles.policies import Play
 from tests.interop.consumers.folders import write_consumer

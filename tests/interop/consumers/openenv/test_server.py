@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from envmill.agents.transcript import list_tools
+from envmill.base.settings import ROOT
 from envmill.interop.consumers.openenv import CONSUMER, VERSIONS
-from envmill.settings import ROOT
 from schemas.rollout import Rollout
 from tests.interop.consumers.folders import write_consumer
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline

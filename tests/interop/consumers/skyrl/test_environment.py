@@ -12,9 +12,9 @@ import pytest
 
 from envmill.agents import find_policy
 from envmill.agents.rollout import play_scenario
+from envmill.base.settings import Settings
 from envmill.interop.consumers.skyrl import CONSUMER, VERSIONS
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.rollout import Rollout
 from tests.interop.bundles.policies import Play, play_natively
 from tests.interop.consumers.folders import find_scenarios, make_cargo, write_consumer

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from envmill.base.settings import Settings
 from envmill.interop.consumers.trl import CONSUMER, VERSIONS
 from envmill.interop.consumers.writing import find_left_out
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.environment import Environment
 from schemas.scenario import Scenario, UserContract
 from tests.interop.bundles.policies import Play, play_natively

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from envmill.agents.transcript import list_tools
+from envmill.base.settings import ROOT
 from envmill.interop.consumers.trl import CONSUMER, VERSIONS
 from envmill.interop.exporters import write_parcel
 from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.exporters.preferences import export_preferences
 from envmill.interop.exporters.sft import export_sft
-from envmill.settings import ROOT
 from tests.interop.consumers.folders import write_consumer
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline
 from tests.interop.consumers.nights import Night

@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from envmill.agents.transcript import list_tools
+from envmill.base.settings import Settings
 from envmill.interop.consumers import export_for, find_left_out
 from envmill.interop.consumers.verl import CONSUMER, VERSIONS
 from envmill.sandbox import Sandbox
-from envmill.settings import Settings
 from schemas.environment import Environment
 from schemas.scenario import UserContract
 from tests.interop.bundles.policies import Play, play_natively

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from envmill.errors import SandboxError
+from envmill.base.errors import SandboxError
+from envmill.base.settings import Settings
 from envmill.sandbox.containers import find_base, lend
 from envmill.sandbox.containers.box import Boxes
 from envmill.sandbox.machines.machine import Containers
-from envmill.settings import Settings
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

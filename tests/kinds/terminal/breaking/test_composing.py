@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
 from envmill.kinds.terminal.breaking import list_faults
 from envmill.kinds.terminal.breaking.composing import (
     compose,

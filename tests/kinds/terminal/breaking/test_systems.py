@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from envmill.errors import SettingsError
+from envmill.base.errors import SettingsError
+from envmill.base.settings import ROOT
 from envmill.kinds.terminal.breaking import OPERATORS, list_faults
 from envmill.kinds.terminal.breaking.composing import choose_probes, find_underivable
 from envmill.kinds.terminal.breaking.systems import (
@@ -23,7 +24,6 @@ from envmill.kinds.terminal.breaking.systems import (
 )
 from envmill.sandbox.machines.files import read_machine, write_machine
 from envmill.sandbox.machines.machine import PROGRAMS, write_set_up
-from envmill.settings import ROOT
 from schemas.system import BrokenSystem, Proof
 
 VARIATIONS = [(name, each) for name in list_systems() for each in range(count_variations(name))]
