@@ -16,7 +16,10 @@ from typing import Any
 import pytest
 
 from envmill.agents.rescore import read_ending, rescore
+from envmill.kinds.dialogue.counters import find_counters
+from envmill.kinds.trial import try_calls
 from envmill.sandbox import Sandbox
+from envmill.verifiers.diff import diff_states
 from envmill.verifiers.judge import judge
 from schemas.environment import Environment
 from schemas.rollout import Rollout
@@ -57,3 +60,30 @@ async def test_without_the_yes_it_is_not(jail: Sandbox, place: int) -> None:
     verdict = judge(scenario.verifier, refused)
     assert verdict.outcome == ("fail" if bound else "pass")
     assert verdict.components["procedure"] == (0.0 if bound else 1.0)
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_a_dialogue_without_one_of_its_changes_is_not_paid(jail: Sandbox, place: int) -> None:
+    """Each change of either side is left out in turn. Where the end is another one, trying out apart,
+    the dialogue fails."""
+    environment, scenario, rollout = find(place)
+    right = await read_ending(rollout, scenario, environment, jail)
+    counted = await find_counters(environment, jail)
+    changes = {tool.name for tool in environment.tools if tool.effect == "change"}
+    wrong, paid = 0, list[str]()
+    for number, deed in enumerate(right.deeds):
+        if deed.call.name not in changes or deed.outcome != "ok":
+            continue
+        deeds = [one for other, one in enumerate(right.deeds) if other != number]
+        calls = [one.call for one in deeds]
+        trial = await try_calls(scenario, environment, jail, calls, right.said)
+        assert trial.ending is not None
+        differs = diff_states(right.final, trial.ending.final)
+        if all(change.path in counted for change in differs):
+            continue
+        wrong += 1
+        left = replace(right, final=trial.ending.final, deeds=deeds)
+        if judge(scenario.verifier, left).outcome == "pass":
+            paid.append(deed.call.name)
+    assert wrong
+    assert paid == []
