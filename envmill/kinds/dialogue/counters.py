@@ -18,10 +18,21 @@ from schemas.environment import Environment, Tool
 from schemas.scenario import Change
 
 _TIMES = 3
+_MOST = 256
+_FOUND: dict[str, list[list[str]]] = {}
+"""Environment → its counters: each of its scenarios is asked for them, and an id names its content."""
 
 
 async def find_counters(environment: Environment, sandbox: Sandbox) -> list[list[str]]:
     """Paths of the counters; none where scenarios are not composed."""
+    if environment.id not in _FOUND:
+        if len(_FOUND) >= _MOST:
+            _FOUND.clear()
+        _FOUND[environment.id] = await _look_for_counters(environment, sandbox)
+    return _FOUND[environment.id]
+
+
+async def _look_for_counters(environment: Environment, sandbox: Sandbox) -> list[list[str]]:
     repertoire = read_repertoire(environment.files)
     if repertoire is None:
         return []

@@ -134,18 +134,20 @@ async def _prove_path(
     atoms: Sequence[Atom], state: dict[str, Json], path: Sequence[Call], bench: Bench
 ) -> Proved | tuple[str, str]:
     """Of atoms that meet, a change that another atom's fix made idle is left out."""
-    seen = await _walk(state, path, bench)
-    path, _ = _drop_idle_repeats(path, state, seen)
-    while True:
+    seen, whole = await _walk(state, path, bench), len(path)
+    path = _drop_idle_repeats(path, state, seen)
+    if len(path) < whole:
         seen = await _walk(state, path, bench)
+    while True:
         if fault := _judge_path(atoms, state, path, seen, bench):
             return fault
-        without = await _judge_without(atoms, state, path, bench)
+        without = await _judge_without(atoms, state, path, seen, bench)
         if without is None:
             return Proved(state, list(path))
         if without.idle is None or len(atoms) == 1:
             return without.code, without.words
         path = [call for place, call in enumerate(path) if place != without.idle]
+        seen = await _walk(state, path, bench)
 
 
 def _make_late(path: Sequence[Call], changes: frozenset[str]) -> list[Call]:
@@ -193,11 +195,10 @@ async def _walk(state: Mapping[str, Json], path: Sequence[Call], bench: Bench) -
 
 def _drop_idle_repeats(
     path: Sequence[Call], state: Mapping[str, Json], stops: Sequence[_Stop]
-) -> tuple[list[Call], list[_Stop]]:
+) -> list[Call]:
     """Two atoms may begin alike: a call that is there already stays once, unless it does
     something again."""
     kept = list[Call]()
-    ends = list[_Stop]()
     before = state
     for place, (call, stop) in enumerate(zip(path, stops, strict=True)):
         repeated = any(
@@ -205,9 +206,8 @@ def _drop_idle_repeats(
         )
         if not repeated or (stop.seen.outcome == "ok" and stop.state != before):
             kept.append(call)
-            ends.append(stop)
         before = stop.state
-    return kept, ends
+    return kept
 
 
 def _judge_path(
@@ -270,48 +270,83 @@ class _Needless:
 
 
 async def _judge_without(
-    atoms: Sequence[Atom], state: Mapping[str, Json], path: Sequence[Call], bench: Bench
+    atoms: Sequence[Atom],
+    state: Mapping[str, Json],
+    path: Sequence[Call],
+    stops: Sequence[_Stop],
+    bench: Bench,
 ) -> _Needless | None:
     """A change that is not needed, and a side that is not. An atom is its user's alone where its
-    agent only does what the policy asks for first; a composition needs more of both."""
+    agent only does what the policy asks for first; a composition needs more of both.
+
+    Each shorter path goes on from the state in which the whole one stood before the first call
+    that is left out.
+    """
+    before = [state, *(stop.state for stop in stops)]
     mendable = [atom for atom in atoms if not atom.unfixable]
     handed = len(mendable) < len(atoms)
     acting = [place for place, call in enumerate(path) if call.name in bench.changes]
     alone = [place for place in acting if path[place].name not in bench.asked] if mendable else []
     sided = acting if len(atoms) > 1 else alone
     sides = sorted({path[place].actor for place in sided} if mendable else ())
-    one_less = [[call for number, call in enumerate(path) if number != place] for place in alone]
+    one_less = [(before[place], path[place + 1 :]) for place in alone]
     one_side = [
-        [call for call in path if call.actor != side or call.name not in bench.changes]
+        (
+            before[min(place for place in acting if path[place].actor == side)],
+            _leave_out(side, path, bench),
+        )
         for side in sides
     ]
-    ends = await _end_all(state, [*one_less, *one_side], bench)
+    ends = await _end_all([*one_less, *one_side], bench)
+
+    def mends(end: Mapping[str, Json]) -> bool:
+        return all(is_mended(end, atom) for atom in mendable)
+
     # The last one first: what only prepares for an idle step is idle as well.
-    for place, end in reversed([*zip(alone, ends, strict=False)]):
-        if all(is_mended(end, atom) for atom in mendable):
+    for number, place in reversed([*enumerate(alone)]):
+        if mends(ends[number]) and mends(*await _end_all([one_less[number]], bench, again=True)):
             return _Needless(
                 "idle_step",
                 f"is mended without call {place + 1}, {path[place].name}: leave the call "
                 f"out, or let `mended` say what it does",
                 place,
             )
-    for side, end in zip(sides if len(sides) > 1 else (), ends[len(alone) :], strict=False):
-        if all(is_mended(end, atom) for atom in mendable) and (side == "user" or not handed):
+    for number, side in enumerate(sides if len(sides) > 1 else ()):
+        if (
+            (side == "user" or not handed)
+            and mends(ends[len(alone) + number])
+            and mends(*await _end_all([one_side[number]], bench, again=True))
+        ):
             return _Needless("one_sided", f"is mended without the {side}")
     return None
 
 
+def _leave_out(side: str, path: Sequence[Call], bench: Bench) -> list[Call]:
+    """What follows the first change of a side, without its changes."""
+    bare = [call.actor == side and call.name in bench.changes for call in path]
+    first = bare.index(True)
+    return [call for call, gone in zip(path[first:], bare[first:], strict=True) if not gone]
+
+
 async def _end_all(
-    state: Mapping[str, Json], paths: Sequence[Sequence[Call]], bench: Bench
+    paths: Sequence[tuple[Mapping[str, Json], Sequence[Call]]], bench: Bench, *, again: bool = False
 ) -> list[dict[str, Json]]:
-    """Where the calls that are taken lead, for each path from the start. All are played in
-    one message."""
-    reset = Reset(state=dict(state), clock=CLOCK, seed=bench.seed)
-    steps = [step for path in paths for step in (reset, *map(Invoke, path), Look())]
+    """Where the calls that are taken lead, for each path from its state. All are played in one
+    message, in processes that serve again; what is found there is played once more in fresh ones."""
+    steps = [
+        step
+        for state, path in paths
+        for step in (
+            Reset(state=dict(state), clock=CLOCK, seed=bench.seed),
+            *map(Invoke, path),
+            Look(),
+        )
+    ]
     if not steps:
         return []
-    seen = iter(await bench.sandbox.play(Program.of(bench.environment), steps, hashes="none"))
-    return [[next(seen) for _ in range(len(path) + 2)][-1].state or {} for path in paths]
+    program = Program.of(bench.environment)
+    seen = iter(await bench.sandbox.play(program, steps, hashes="none", in_place=not again))
+    return [[next(seen) for _ in range(len(path) + 2)][-1].state or {} for _, path in paths]
 
 
 async def _search_one_sided(atom: Atom, proved: Proved, bench: Bench) -> list[tuple[str, str]]:
@@ -322,14 +357,18 @@ async def _search_one_sided(atom: Atom, proved: Proved, bench: Bench) -> list[tu
     for side, other in (("agent", "user"), ("user", "agent")):
         if other not in needed:
             continue
-        calls = _list_changes(side, bench)
-        drawn = [one for length in range(1, _DEEP + 1) for one in permutations(calls, length)]
+        changes = _list_changes(side, bench)
+        drawn = [one for length in range(1, _DEEP + 1) for one in permutations(changes, length)]
         if len(drawn) > _SEARCHED:
             drawn = random.Random(f"{bench.seed}/{atom.id}/{side}").sample(drawn, _SEARCHED)
-        ends = await _end_all(proved.state, drawn, bench)
-        if mending := next(
+        ends = await _end_all([(proved.state, calls) for calls in drawn], bench)
+        mending = next(
             (calls for calls, end in zip(drawn, ends, strict=True) if is_mended(end, atom)), None
-        ):
+        )
+        if mending is None:
+            continue
+        (end,) = await _end_all([(proved.state, mending)], bench, again=True)
+        if is_mended(end, atom):
             told = ", ".join(call.name for call in mending)
             found.append(("one_sided", f"is mended without the {other}, by {told} alone"))
     return found

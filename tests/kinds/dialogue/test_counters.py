@@ -23,7 +23,7 @@ def change(environment: Environment, old: str, new: str, file: str = "") -> Envi
     name = file or next(path for path, text in environment.files.items() if COUNTED in text)
     assert old in environment.files[name]
     files = {**environment.files, name: environment.files[name].replace(old, new, 1)}
-    return environment.model_copy(update={"files": files})
+    return Environment.model_validate(environment.model_dump() | {"id": "", "files": files})
 
 
 @pytest.mark.parametrize(
