@@ -28,11 +28,11 @@ async def find_counters(environment: Environment, sandbox: Sandbox) -> list[list
     if environment.id not in _FOUND:
         if len(_FOUND) >= _MOST:
             _FOUND.clear()
-        _FOUND[environment.id] = await _look_for_counters(environment, sandbox)
+        _FOUND[environment.id] = await _list_counters(environment, sandbox)
     return _FOUND[environment.id]
 
 
-async def _look_for_counters(environment: Environment, sandbox: Sandbox) -> list[list[str]]:
+async def _list_counters(environment: Environment, sandbox: Sandbox) -> list[list[str]]:
     repertoire = read_repertoire(environment.files)
     if repertoire is None:
         return []
