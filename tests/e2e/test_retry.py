@@ -4,11 +4,13 @@ import json
 import re
 import time
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from envmill.base.settings import ROOT
 from tests.e2e.author_server import AuthorServer
 from tests.e2e.plant import Plant, wait_until
+from tests.soak import count
 
 SCREENSHOTS = ROOT / ".envmill/screenshots"
 BUILT = (
@@ -76,6 +78,33 @@ def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(
     assert plant.ask("select count(*) from bundles where run = ? and exporter = 'sft'", run) == [
         (1,)
     ]
+
+
+@pytest.mark.soak(area="dialogue")
+def test_retry_of_dialogues_redoes_the_unfinished_ones(
+    plant: Plant, author_server: AuthorServer, page: Page
+) -> None:
+    """A step of recipe `tau2` fails for some, and Retry ends the run."""
+    if not count(0, 1):
+        pytest.skip("a run of its own takes a minute of a core: `make soak AREA=dialogue`")
+    author_server.go_down("desk_program")
+    order = ["--recipe=tau2", "--environments=3", "--scenarios=1", "--attempts=2", "--seed=7"]
+    said = plant.envmill("run", *order, expect=1)
+    link = re.search(r"http://\S+/runs/flow-run/([0-9a-f-]+)", said)
+    assert link, said
+    built = {subject for subject, outcome, _ in plant.ask(BUILT, link[1]) if outcome != "error"}
+    assert author_server.down
+    assert not built & author_server.down
+
+    author_server.heal()
+    asked = len(author_server.asked)
+    plant.log_in(page)
+    click_retry(page, link[0])
+    plant.wait_for(link[1], "COMPLETED")
+    again = {ask.subject for ask in author_server.asked[asked:] if ask.prompt == "desk_program"}
+    assert again == author_server.down
+    rows = plant.ask(BUILT, link[1])
+    assert sorted(subject for subject, _, _ in rows if subject in built) == sorted(built)
 
 
 def dropped(rows: list[tuple[str, str, int]]) -> set[str]:
