@@ -1,7 +1,7 @@
-"""How a run grows: peak memory and seconds of each step of one run; `python -m tests.bench.growth SCENARIOS FOLDER` prints them as JSON.
+"""How a run grows: peak memory and seconds of each step of one run; `python -m tests.bench.growth SCENARIOS FOLDER [--play]` prints them as JSON.
 
 embedded author ─► every step, its promises, the night, the report, the compaction ─► per part: seconds, peak of resident memory
-                    └─ attempts and verdicts of gates are written and not played: a jail's time says nothing about memory
+                    └─ attempts and verdicts of gates are written and not played, unless `--play` is said
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -41,22 +41,24 @@ Measured = dict[str, dict[str, float]]
 """Part of the run → seconds, and the peak of resident memory in MB."""
 
 
-def measure(scenarios: int, folder: Path) -> dict[str, Any]:
+def measure(scenarios: int, folder: Path, *, play: bool = False) -> dict[str, Any]:
     """One run in this process. What it took, and what is in the lake afterwards."""
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
     settings = Settings.read(
         {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
     )
     cut: dict[str, Any] = {"search": 0, "rehearse": False, "coverage": False, "mistakes": 0.0}
+    if play:
+        cut["provisional"] = True  # without a search, S13 measures nothing
     environments = -(-scenarios // PER_ENVIRONMENT)
     config = RunConfig(
         environments=environments, scenarios=PER_ENVIRONMENT, seed=1, attempts=8, **cut
     )
     parts: Measured = {}
-    with (
-        mock.patch.object(attempts, "play_on", write_attempt),
-        mock.patch.object(verify, "run_gates_anywhere", write_findings),
-    ):
+    with ExitStack() as stubs:
+        if not play:
+            stubs.enter_context(mock.patch.object(attempts, "play_on", write_attempt))
+            stubs.enter_context(mock.patch.object(verify, "run_gates_anywhere", write_findings))
         outcomes = asyncio.run(_walk(config, settings, parts))
     lake = Lake(settings.lake)
     with _measured(parts, "report"):
@@ -168,4 +170,5 @@ async def write_attempt(
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(measure(int(sys.argv[1]), Path(sys.argv[2]))) + "\n")
+    found = measure(int(sys.argv[1]), Path(sys.argv[2]), play="--play" in sys.argv[3:])
+    sys.stdout.write(json.dumps(found) + "\n")
