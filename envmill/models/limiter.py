@@ -247,7 +247,8 @@ class Window:
 
 
 class Rate:
-    """Requests or tokens a minute. Time is handed in, so that a test has its own."""
+    """Limit of requests or tokens a minute: an allowance that refills steadily, is reduced when a
+    vendor answers 429, and recovers. Time is handed in, so that a test has its own."""
 
     def __init__(self, per_minute: float | None, now: float) -> None:
         self._whole = self._ceiling = per_minute
@@ -258,8 +259,8 @@ class Rate:
         self._refused: deque[tuple[float, float]] = deque()
 
     def delay(self, amount: float, now: float) -> float:
-        """Seconds until the amount may be taken. One larger than the bucket goes when the bucket is
-        full."""
+        """Seconds until the amount may be taken. An amount above the allowance goes when the
+        allowance is full."""
         self._fill(now)
         if self.per_minute is None:
             return 0.0
