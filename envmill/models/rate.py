@@ -1,5 +1,5 @@
-"""So much a minute: a bucket that fills steadily, is slowed when a vendor complains, and finds its
-way back."""
+"""Limit of requests or tokens a minute: an allowance that refills steadily, is reduced when a vendor
+answers 429, and recovers."""
 
 from collections import deque
 
@@ -30,8 +30,8 @@ class Rate:
         self._refused: deque[tuple[float, float]] = deque()
 
     def delay(self, amount: float, now: float) -> float:
-        """Seconds until the amount may be taken. One larger than the bucket goes when the bucket is
-        full."""
+        """Seconds until the amount may be taken. An amount above the allowance goes when the
+        allowance is full."""
         self._fill(now)
         if self.per_minute is None:
             return 0.0
