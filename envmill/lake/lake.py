@@ -36,7 +36,6 @@ _ENDS: dict[
     tuple[int, Exit], tuple[int, Exit]
 ] = {}  # a run has few different ones, each of which many subjects share
 _LOT = 16 * 1024 * 1024  # bytes of files that are fetched side by side
-_LISTINGS = 3  # a file that went between listing and reading was replaced: the next listing names its successor
 
 
 @dataclass
@@ -127,13 +126,12 @@ class Lake:
             else None
         )
         done, gone = set[str](), None
-        for _ in range(_LISTINGS):
+        while True:
+            entries = [
+                entry for entry in self._entries(record.table, run, mark) if entry.name not in done
+            ]
+            self._check_replaced(run, gone, entries)
             try:
-                entries = [
-                    entry
-                    for entry in self._entries(record.table, run, mark)
-                    if entry.name not in done
-                ]
                 for name, parts in self._read_each(entries, record, wanted):
                     yield from (_select_rows(part, mark, only) for part in parts)
                     done.add(name)
@@ -141,8 +139,6 @@ class Lake:
                 gone = error
             else:
                 return
-        assert gone is not None
-        raise describe_gone(self.store, gone, run) from gone
 
     def outcomes(self, run: str, mark: Fingerprint) -> dict[str, Exit]:
         """Subject → outcome of its latest attempt at this step."""
@@ -162,11 +158,12 @@ class Lake:
         are read, and only files of the bucket are listed, where one is named. Of the steps of a run the last few are known."""
         start = "" if bucket is None else start_of(mark.step, bucket)
         gone: FileNotFoundError | None = None
-        for _ in range(_LISTINGS):
+        while True:
             entries, known = (
                 self._entries("attrition", run, mark, start),
                 self._exits.pop((run, mark), None),
             )
+            self._check_replaced(run, gone, entries)
             if known is None or (
                 bucket is None and known.names - {entry.name for entry in entries}
             ):
@@ -179,8 +176,14 @@ class Lake:
                 gone = error
             else:
                 return self._remember(run, mark, known)
-        assert gone is not None
-        raise describe_gone(self.store, gone, run) from gone
+
+    def _check_replaced(
+        self, run: str, gone: FileNotFoundError | None, entries: Sequence[StoredFile]
+    ) -> None:
+        """A file that went between listing and reading was replaced, and the next listing names its
+        successor; one that the next listing still names is missing."""
+        if gone and gone.filename in {self.store.locate(entry.name) for entry in entries}:
+            raise describe_gone(self.store, gone, run) from gone
 
     def _remember(
         self, run: str, mark: Fingerprint, known: "_Exits"
