@@ -37,7 +37,6 @@ _ENDS: dict[
     tuple[int, Exit], tuple[int, Exit]
 ] = {}  # a run has few different ones, each of which many subjects share
 _LOT = 16 * 1024 * 1024  # bytes of files that are fetched side by side
-_LISTINGS = 3  # a file that went between listing and reading was replaced: the next listing names its successor
 
 
 @dataclass
@@ -129,13 +128,12 @@ class Lake:
             else None
         )
         done, gone = set[str](), None
-        for _ in range(_LISTINGS):
+        while True:
+            entries = [
+                entry for entry in self._entries(record.table, run, mark) if entry.name not in done
+            ]
+            self._check_replaced(run, gone, entries)
             try:
-                entries = [
-                    entry
-                    for entry in self._entries(record.table, run, mark)
-                    if entry.name not in done
-                ]
                 for name, parts in self._read_each(entries, record, wanted):
                     yield from (_select_rows(part, mark, only) for part in parts)
                     done.add(name)
@@ -143,8 +141,6 @@ class Lake:
                 gone = error
             else:
                 return
-        assert gone is not None
-        raise describe_gone(self.store, gone, run) from gone
 
     def outcomes(self, run: str, mark: Fingerprint) -> dict[str, Exit]:
         """Subject → outcome of its latest attempt at this step."""
@@ -166,9 +162,12 @@ class Lake:
         ask at once add to the same."""
         start = "" if bucket is None else start_of(mark.step, bucket)
         gone: FileNotFoundError | None = None
-        for _ in range(_LISTINGS):
+        while True:
+            seen = self._list_seen(run, mark) if bucket is None else set[str]()
             entries = self._entries("attrition", run, mark, start)
-            known = self._recall(run, mark, None if bucket is not None else entries)
+            self._check_replaced(run, gone, entries)
+            merged = bool(seen - {entry.name for entry in entries})
+            known = self._recall(run, mark, merged)
             try:
                 self._read_exits(
                     [entry for entry in entries if entry.name not in known.names], mark, known
@@ -177,16 +176,26 @@ class Lake:
                 gone = error
             else:
                 return known.last
-        assert gone is not None
-        raise describe_gone(self.store, gone, run) from gone
 
-    def _recall(self, run: str, mark: Fingerprint, whole: Sequence[StoredFile] | None) -> "_Exits":
-        """What is known of a step; nothing once files that it is known from were merged, as a listing of the whole step shows."""
+    def _check_replaced(
+        self, run: str, gone: FileNotFoundError | None, entries: Sequence[StoredFile]
+    ) -> None:
+        """A file that went between listing and reading was replaced, and the next listing names its
+        successor; one that the next listing still names is missing."""
+        if gone and gone.filename in {self.store.locate(entry.name) for entry in entries}:
+            raise describe_gone(self.store, gone, run) from gone
+
+    def _list_seen(self, run: str, mark: Fingerprint) -> set[str]:
+        """Files that a step is known from, before they are listed: other threads read newer ones meanwhile."""
+        with self._following:
+            known = self._exits.get((run, mark))
+            return known.names.copy() if known else set[str]()
+
+    def _recall(self, run: str, mark: Fingerprint, merged: bool) -> "_Exits":
+        """What is known of a step; nothing once files that it is known from were merged."""
         with self._following:
             known = self._exits.pop((run, mark), None)
-            if known is None or (
-                whole is not None and known.names - {entry.name for entry in whole}
-            ):
+            if known is None or merged:
                 known = _Exits(set(), {})
             self._exits[run, mark] = known
             while len(self._exits) > _FOLLOWED:

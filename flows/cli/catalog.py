@@ -95,8 +95,8 @@ STAMP_MEANINGS = {
     "step": "Step that wrote it.",
     "fingerprint": "What the step's outcome depends on, hashed: rows of another fingerprint are another "
     "config's work.",
-    "bucket": "Batch of the step.",
-    "try_number": "Attempt at the batch; of a row written twice the latest counts.",
+    "bucket": "Number of the bucket: the part of the step's subjects that was saved together.",
+    "try_number": "Attempt at the bucket; of a row written twice the latest counts.",
     "code_version": "Version of EnvMill.",
     "written_at": "Wall-clock time, ISO 8601 UTC.",
 }

@@ -42,7 +42,7 @@ def run(
     runner: Annotated[
         RunnerName,
         typer.Option(
-            help="Where buckets are worked on: in the run's own process, or by the workers of a Dask or Ray cluster."
+            help="Processes that work on the run's buckets: its own, or those of a Dask or Ray cluster (docs/runners.md)."
         ),
     ] = "local",
     **settings: Any,

@@ -3,6 +3,7 @@ only, none lost, none twice."""
 
 import contextlib
 import random
+import select
 import subprocess
 import sys
 import time
@@ -50,6 +51,13 @@ def _wait_for_merge(lake: Lake) -> None:
     until = time.monotonic() + 120
     while not lake.store.entries(f"_compact/run={RUN}") and time.monotonic() < until:
         time.sleep(0.5)
+
+
+def _wait_for_words(processes: Sequence[subprocess.Popen[str]]) -> None:
+    """Until each has said something, or has ended."""
+    for process in processes:
+        assert process.stdout is not None
+        assert select.select([process.stdout], [], [], 300)[0], "it says nothing"
 
 
 def _finish(process: subprocess.Popen[str]) -> tuple[list[str], str]:
@@ -137,6 +145,7 @@ def test_every_count_a_reader_sees_was_true_at_some_moment(place: str, grace: st
     with _start(["compactor", place, grace], *writing, *reading) as crowd:
         time.sleep(count(8, 180) if remote else count(3, 60))
         _wait_for_merge(Lake(place))
+        _wait_for_words(crowd)
         squeezed, *rest = [_finish(process) for process in crowd]
     wrote, saw = rest[:writers], rest[writers:]
     assert [errors for _, errors in (squeezed, *rest) if errors] == []

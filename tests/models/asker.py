@@ -18,7 +18,7 @@ from envmill.lake.journal import read_calls, seal
 from envmill.lake.lake import Lake
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.gateway import Known
-from envmill.models.share import Shares
+from envmill.models.limiter import Shares
 from schemas.ledger import ModelCall
 from tests.models.calling import PROMPT, Answer, Question, open_door
 

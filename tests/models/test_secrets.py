@@ -130,7 +130,7 @@ async def test_a_run_writes_its_key_nowhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr("envmill.models.retries.PAUSES", (0.01,))
+    monkeypatch.setattr("envmill.models.caller.PAUSES", (0.01,))
     settings = settings_of(tmp_path, vendors)
     vendors.say(BLUEPRINT)
     if ending == "echoed-in-an-error":

@@ -10,14 +10,15 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from envmill.base.settings import ROOT, Settings
-from envmill.gates.base import Finding
+from envmill.gates.base import EnvironmentCase, Finding, Gate
 from envmill.sandbox import Sandbox
 from tests.real_authors.corpus import list_items
-from tests.real_authors.faults import PATH, Fault, draw_faults, find_catch, read_faults
-from tests.real_authors.making import Made, look_at_environment, make
+from tests.real_authors.faults import PATH, Fault, ask, draw_faults, find_catch, read_faults
+from tests.real_authors.making import Made, make
 from tests.real_authors.operators import FAMILIES
 from tests.real_authors.outcomes import MACHINES
 from tests.real_authors.planted import list_lines
@@ -47,22 +48,30 @@ answers. Other models read otherwise: a judge has a say in a run only after its 
 
 
 class Catcher:
-    """Holds faults against the gates; each program is built once."""
+    """Holds faults against the gates; each program is built once, and put once to each gate that
+    finds something in a fault of it."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._built: dict[str, tuple[Made, Sequence[Finding]]] = {}
+        self._built: dict[str, Made] = {}
+        self._known: dict[tuple[str, str], Sequence[Finding]] = {}
 
     async def catch(self, fault: Fault) -> str:
         """`<outcome> <gate> <reason>` of what catches it; empty where nothing does."""
         if fault.item not in self._built:
-            made = await make(
-                next(item for item in list_items() if item.id == fault.item), self._sandbox
-            )
-            self._built[fault.item] = made, await look_at_environment(made, self._sandbox)
-        made, before = self._built[fault.item]
-        found = await find_catch(made, fault.place, before, self._sandbox)
+            item = next(item for item in list_items() if item.id == fault.item)
+            self._built[fault.item] = await make(item, self._sandbox, numbers=())
+        made = self._built[fault.item]
+        found = await find_catch(made, fault.place, partial(self._list_known, made), self._sandbox)
         return f"{found.outcome} {found.gate} {found.reason}" if found else ""
+
+    async def _list_known(self, made: Made, gate: Gate[EnvironmentCase]) -> Sequence[Finding]:
+        key = made.item.id, gate.name
+        if key not in self._known:
+            assert made.environment is not None
+            written = EnvironmentCase(made.environment, made.tests)
+            self._known[key] = await ask(gate, written, self._sandbox)
+        return self._known[key]
 
 
 def read_caught() -> list[str]:

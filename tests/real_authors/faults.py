@@ -16,7 +16,7 @@ from typing import Any
 
 from envmill.base.errors import BuildError, SandboxError
 from envmill.gates import ENVIRONMENT_GATES
-from envmill.gates.base import EnvironmentCase, Finding, GateContext
+from envmill.gates.base import EnvironmentCase, Finding, Gate, GateContext
 from envmill.kinds.start import start_test
 from envmill.sandbox import Invoke, Observation, Program, Sandbox
 from envmill.stages.passing import settle
@@ -151,23 +151,33 @@ def _draw_calls(tests: Sequence[Test], tool: str, dice: random.Random) -> Iterat
 
 
 async def find_catch(
-    made: Made, place: Place, before: Sequence[Finding], sandbox: Sandbox
+    made: Made,
+    place: Place,
+    known: Callable[[Gate[EnvironmentCase]], Awaitable[Sequence[Finding]]],
+    sandbox: Sandbox,
 ) -> Finding | None:
-    """The first finding that the program without the fault does not have."""
+    """The first finding that the program without the fault does not have; `known` gives those that
+    it has of a gate."""
     assert made.environment is not None
-    known = {(one.gate, one.reason, one.detail) for one in before}
-    built, means = (
-        EnvironmentCase(plant(made.environment, place), made.tests),
-        GateContext(sandbox, seed=SEED, episodes=EPISODES),
-    )
+    built = EnvironmentCase(plant(made.environment, place), made.tests)
     first = sorted(
         (each for each in ENVIRONMENT_GATES if not each.asks), key=lambda gate: gate.name != "W3"
     )
     for gate in first:
-        for one in (settle(gate, each) for each in (await gate.check(built, means)).spread()):
-            if (
-                one.outcome in ("dropped", "suspected")
-                and (one.gate, one.reason, one.detail) not in known
-            ):
+        found = [
+            one
+            for one in await ask(gate, built, sandbox)
+            if one.outcome in ("dropped", "suspected")
+        ]
+        told = {(one.gate, one.reason, one.detail) for one in (await known(gate) if found else ())}
+        for one in found:
+            if (one.gate, one.reason, one.detail) not in told:
                 return one
     return None
+
+
+async def ask(
+    gate: Gate[EnvironmentCase], built: EnvironmentCase, sandbox: Sandbox
+) -> list[Finding]:
+    means = GateContext(sandbox, seed=SEED, episodes=EPISODES)
+    return [settle(gate, one) for one in (await gate.check(built, means)).spread()]

@@ -13,7 +13,8 @@ from tests.real_authors.operators import FAMILIES
 from tests.soak import count
 
 FAULTS = read_faults()
-SAMPLE = 6
+SAMPLED = ("scaleenv/bakery_production", "envscaler/harbor_pilot_dispatch")
+"""Programs over tables and over Python's own state: between them, faults for each of four gates."""
 CAUGHT_TODAY = 222
 """Of 240. One that W6 came upon by chance in an earlier exploration is not among them."""
 
@@ -46,8 +47,16 @@ def test_no_fewer_are_caught_and_the_page_says_so() -> None:
 @pytest.mark.soak(area="real_authors")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_was_caught_is_caught(jail: Sandbox) -> None:
+    """Under `make test` one fault of a program for each gate that catches some of its."""
     catcher = Catcher(jail)
-    listed = list(zip(FAULTS, read_caught(), strict=True))
-    tried = listed[:: len(listed) // count(SAMPLE, len(listed))]
-    lost = [(fault, line) for fault, line in tried if line and not await catcher.catch(fault)]
+    caught = [(fault, line) for fault, line in zip(FAULTS, read_caught(), strict=True) if line]
+    if not count(0, 1):
+        first = {
+            (fault.item, line.split()[1]): (fault, line)
+            for fault, line in reversed(caught)
+            if fault.item in SAMPLED
+        }
+        assert {gate for _, gate in first} == {"W3", "W8", "W11", "W12"}
+        caught = list(first.values())
+    lost = [(fault, line) for fault, line in caught if not await catcher.catch(fault)]
     assert lost == [], "a gate sees less than it did"

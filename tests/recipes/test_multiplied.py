@@ -26,7 +26,7 @@ MACHINES: RecipeName = "endless_terminals"
 LEAST = 200
 SAMPLED: tuple[RecipeName, ...] = ("autoforge", "perturb", "tau2")
 """Under `make test`: their items are read as they are, those of the others are replayed first."""
-FEW = 12
+FEW = 6
 
 
 def test_every_recipe_has_its_cases() -> None:

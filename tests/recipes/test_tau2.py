@@ -147,8 +147,14 @@ async def judge(repertoire: Repertoire, desk: Environment, jail: Sandbox) -> set
     return {one.code for one in found}
 
 
+@pytest.mark.soak(area="mechanisms")
 async def test_honest_atoms_hold(desk: Environment, jail: Sandbox) -> None:
-    assert await judge(change(desk, lambda _: None), desk, jail) == set()
+    """Under `make test` one that both sides mend, one that the user mends, one that the agent
+    cannot mend, and three more."""
+    honest = change(desk, lambda _: None)
+    handed = next(atom.id for atom in honest.atoms if atom.unfixable)
+    few = shorten(honest, "profile_lost", "seal_broken", handed)
+    assert await judge(honest if count(0, 1) else few, desk, jail) == set()
 
 
 @pytest.mark.parametrize("code", SPOILT)
@@ -214,8 +220,23 @@ async def test_what_an_atom_names_is_there(
     assert any(told in fault for fault in faults), faults
 
 
-async def compose(desk: Environment, jail: Sandbox, number: int, seed: int = 7) -> ComposedReply:
-    made = await KIND.compose_scenario(desk, number, seed, 0, jail)
+_COMPOSED: dict[tuple[int, int], Composition | None] = {}
+
+
+async def compose_once(
+    desk: Environment, jail: Sandbox, number: int, turn: int = 0
+) -> Composition | None:
+    """For tests that only read it: each is proved by execution."""
+    if (number, turn) not in _COMPOSED:
+        _COMPOSED[number, turn] = await KIND.compose_scenario(desk, number, 7, turn, jail)
+    return _COMPOSED[number, turn]
+
+
+async def compose(desk: Environment, jail: Sandbox, number: int) -> ComposedReply:
+    return read_composed(await compose_once(desk, jail, number))
+
+
+def read_composed(made: Composition | None) -> ComposedReply:
     assert made is not None
     assert (made.reason, made.detail) == ("", "")
     assert isinstance(made.reply, ComposedReply)
@@ -224,10 +245,18 @@ async def compose(desk: Environment, jail: Sandbox, number: int, seed: int = 7) 
 
 async def test_the_same_seed_composes_the_same(desk: Environment, jail: Sandbox) -> None:
     first = [await compose(desk, jail, number) for number in range(8)]
-    again = [await compose(desk, jail, number) for number in range(8)]
-    other = [await compose(desk, jail, number, 8) for number in range(8)]
-    assert first == again
-    assert [one.atoms for one in first] != [one.atoms for one in other]
+    again, other = (
+        [
+            read_composed(await KIND.compose_scenario(desk, number, 7, 0, jail))
+            for number in (3, 4, 5)
+        ],
+        [
+            read_composed(await KIND.compose_scenario(desk, number, 8, 0, jail))
+            for number in (3, 4, 5)
+        ],
+    )
+    assert first[3:6] == again
+    assert [one.atoms for one in again] != [one.atoms for one in other]
     assert len({tuple(one.atoms) for one in first}) == len(first)
     assert {len(one.atoms) for one in first} > {2, 3, 4, 5}
 
@@ -321,7 +350,7 @@ async def test_a_user_knows_their_code_though_no_call_of_the_path_takes_it(
     assert set(reply.hidden) <= set(reply.facts)
 
 
-SCALE = count(30, 200)
+SCALE = count(20, 200)
 
 
 @pytest.mark.soak(area="dialogue")
@@ -330,7 +359,7 @@ async def test_one_domain_gives_many_different_scenarios(desk: Environment, jail
     made, drawn = list[ComposedReply](), 0
     for number in range(SCALE):
         for turn in range(12):
-            found = await KIND.compose_scenario(desk, number, 7, turn, jail)
+            found = await compose_once(desk, jail, number, turn)
             drawn += 1
             if found is not None and isinstance(found.reply, ComposedReply) and not found.reason:
                 made.append(found.reply)

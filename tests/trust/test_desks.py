@@ -31,7 +31,7 @@ async def test_the_table_of_desks(tmp_path: Path, sandbox: Sandbox) -> None:
     else:
         dice = random.Random("/".join(SAMPLE))
         kinds = (*(dice.choice(list(FAULTS[prompt])) for prompt in CHEAP), "achieve")
-        plan = Plan(faults=2, scenarios=4, kinds=kinds, recipe=NAME)
+        plan = Plan(faults=1, scenarios=2, kinds=kinds, recipe=NAME)
         await work(plan, tmp_path, 0, 1, sandbox)
         outcomes = read_outcomes(tmp_path)
     counted = [one for one in outcomes if one.made and not one.outage]

@@ -8,9 +8,9 @@ operators ─► each alone: breaks what it says, is seen, is undone, lasts ◄�
 import ast
 import random
 import sys
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePosixPath
 
 from envmill.base.errors import SettingsError
@@ -30,12 +30,11 @@ from envmill.kinds.terminal.breaking.composing import find_shared, find_underiva
 from envmill.kinds.terminal.breaking.proving import prove
 from envmill.kinds.terminal.breaking.systems import write_services
 from envmill.kinds.terminal.errands.wishes import SKIPPED
-from envmill.kinds.terminal.lending import lend_container
+from envmill.kinds.terminal.lending import find_ground, lend_container
 from envmill.kinds.terminal.perturbing import BASE, MOST_FAULTS, assemble_machine
 from envmill.models.gateway import ModelSession
 from envmill.sandbox import Sandbox
-from envmill.sandbox.containers import Container
-from envmill.sandbox.machines.baseline import is_compiled, take_ground
+from envmill.sandbox.machines.baseline import is_compiled
 from envmill.sandbox.machines.files import read_machine, write_machine
 from envmill.sandbox.machines.frame import list_frame
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
@@ -224,8 +223,8 @@ async def _try_reply(reply: SystemReply, blueprint: Blueprint, sandbox: Sandbox)
 
 async def try_system(healthy: Healthy, sandbox: Sandbox) -> tuple[str, str]:
     """Reason and words of what does not hold, empty where all does."""
+    ground = await find_ground(sandbox, healthy)
     async with lend_container(sandbox) as container:
-        ground = await take_ground(container, healthy)
         await put(container, "/tmp/system.tar", pack(healthy))
         ran = await run(container, write_set_up(healthy), SECONDS)
         if ran.outcome != "done" or ran.code:
@@ -308,14 +307,9 @@ async def try_operator(fault: Fault, healthy: Healthy, sandbox: Sandbox) -> tupl
             "underivable",
             f"the administrator's page does not say {lacking[0].partition(': ')[2]!r}",
         )
-
-    @asynccontextmanager
-    async def containers() -> AsyncGenerator[Container]:
-        async with lend_container(sandbox) as container:
-            yield container
-
+    containers, ground = partial(lend_container, sandbox), partial(find_ground, sandbox, healthy)
     try:
-        proof = await prove(healthy, broken, containers, repeats=1)
+        proof = await prove(healthy, broken, containers, repeats=1, find_ground=ground)
     except NoReportError as error:
         return "no_report", error.message[-SHOWN:]
     return proof.reason, proof.detail

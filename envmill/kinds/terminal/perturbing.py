@@ -6,8 +6,7 @@ system, variation ─► blueprint ─► environment ─┬─ n faults, compos
 """
 
 import random
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from functools import partial
 
 from envmill.base.errors import SettingsError
 from envmill.kinds.base import Composition
@@ -20,9 +19,8 @@ from envmill.kinds.terminal.breaking.composing import (
 )
 from envmill.kinds.terminal.breaking.proving import list_places, prove
 from envmill.kinds.terminal.breaking.systems import count_variations, list_systems, load_system
-from envmill.kinds.terminal.lending import lend_container
+from envmill.kinds.terminal.lending import find_ground, lend_container
 from envmill.sandbox import Sandbox
-from envmill.sandbox.containers import Container
 from envmill.sandbox.machines.files import read_machine, write_machine
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from schemas.environment import Blueprint, Call, Environment, ToolPlan
@@ -118,14 +116,9 @@ async def perturb(
         return Composition(_NOTHING, "too_few_places", error.message)
     if lacking := find_underivable(healthy, broken):
         return Composition(_NOTHING, "underivable", "; ".join(lacking))
-
-    @asynccontextmanager
-    async def containers() -> AsyncGenerator[Container]:
-        async with lend_container(sandbox) as container:
-            yield container
-
+    containers, ground = partial(lend_container, sandbox), partial(find_ground, sandbox, healthy)
     # The gates repeat both ends of the mending; here every order is walked once.
-    proof = await prove(healthy, broken, containers, repeats=1)
+    proof = await prove(healthy, broken, containers, repeats=1, find_ground=ground)
     if proof.reason:
         return Composition(_NOTHING, proof.reason, proof.detail)
     return _pose(environment, healthy, broken, proof, dice)

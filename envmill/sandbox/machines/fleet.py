@@ -9,6 +9,7 @@ from envmill.base.settings import Settings
 from envmill.runtime.interface import ToolEntry
 from envmill.sandbox.containers import Container, ContainerLayer, Engine, find_base, open_engine
 from envmill.sandbox.machines.files import read_machine
+from envmill.sandbox.machines.frame import BaseListing
 from envmill.sandbox.machines.healthy import Healthy
 from envmill.sandbox.machines.staging import MachineLayers, StartedMachine
 from envmill.sandbox.machines.terminal import TerminalSession
@@ -60,6 +61,10 @@ class Fleet:
                 yield container
             finally:
                 await container.down()
+
+    async def find_ground(self, healthy: Healthy) -> BaseListing:
+        """What a container that is lent stands on, as this system's files are listed."""
+        return await (await self._open()).find_ground(healthy)
 
     async def up(self, layer: ContainerLayer | None = None) -> Container:
         """A container of its own."""

@@ -24,7 +24,7 @@ from envmill.sandbox.machines.baseline import (
     take_ground,
     take_reference,
 )
-from envmill.sandbox.machines.frame import BaseListing, list_own
+from envmill.sandbox.machines.frame import BaseListing, list_own, list_volatile
 from envmill.sandbox.machines.healthy import SERVICES, Healthy
 from envmill.sandbox.machines.machine import pack_library, run, set_up
 from envmill.sandbox.machines.starting import break_down, make_breaks
@@ -86,6 +86,19 @@ class MachineLayers:
                 yield machine
             finally:
                 await machine.container.down()
+
+    async def find_ground(self, healthy: Healthy) -> BaseListing:
+        """What a container of this system stands on, listed once."""
+        async with self._find(_name(healthy, None)) as stage:
+            if stage.ground is None:
+                container = await self._up(None)
+                try:
+                    await self._keep_library(container)
+                    await self._find_ground(stage, container, healthy)
+                finally:
+                    await container.down()
+            assert stage.ground is not None
+            return stage.ground
 
     async def _begin_anew(
         self, stage: _Stage, healthy: Healthy, begun: MachineState
@@ -182,6 +195,6 @@ def _name(healthy: Healthy, begun: MachineState | None) -> str:
     """What a stage stands for; without a beginning, the base image as this system's files are
     listed."""
     if begun is None:
-        return digest(list_own(healthy))
+        return digest([list_own(healthy), [*list_volatile(healthy)]])
     files = {path: content.hex() for path, content in healthy.files.items()}
     return digest([healthy.system.model_dump(mode="json"), healthy.values, files, begun.breaks])

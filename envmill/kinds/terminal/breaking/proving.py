@@ -5,7 +5,7 @@ healthy ──break all──► broken ──mend one──► still broken ─
                                 (every strict prefix; up to three faults, every strict subset)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -43,15 +43,23 @@ class MachineRun(NamedTuple):
 
 
 async def prove(
-    healthy: Healthy, broken: BrokenSystem, containers: Containers, repeats: int = REPEATS
+    healthy: Healthy,
+    broken: BrokenSystem,
+    containers: Containers,
+    repeats: int = REPEATS,
+    find_ground: Callable[[], Awaitable[BaseListing]] | None = None,
 ) -> Proof:
-    """A refusal carries its reason: nothing is dropped without one."""
+    """A refusal carries its reason: nothing is dropped without one. What the containers stand on
+    is listed here, unless it is known elsewhere."""
     faults = broken.faults[::-1]
     try:
         _compare_places(faults)
         orders = _list_orders(len(faults), repeats)
-        async with containers() as container:
-            ground = await take_ground(container, healthy)
+        if find_ground:
+            ground = await find_ground()
+        else:
+            async with containers() as container:
+                ground = await take_ground(container, healthy)
         walks = [
             await _walk(healthy, broken, [faults[each] for each in order], containers, ground)
             for order in orders
