@@ -91,6 +91,7 @@ docs: setup
 	@$(PY) -m schemas.reference > docs/tables.md
 	@$(PY) -m tests.lake.views.pages
 	@$(PY) -m tests.gates.pages
+	@$(PY) -m tests.gates.reading
 	@$(PY) -m tests.authors.publishing
 	@$(PY) -m tests.architecture.picture
 	@$(PY) -m tests.scale.picture

@@ -1,1 +1,1 @@
-"""What every package stands on: settings, errors, and the version of the engine."""
+"""What every package stands on: settings, exceptions, and the version of the engine."""

@@ -1,5 +1,5 @@
-"""Every error EnvMill raises: one base, one flat type per boundary, the mend at the end of the
-message.
+"""Every exception EnvMill raises: one base class, one type per boundary. A message ends with what to
+do.
 
 EnvMillError
 ├── SettingsError   a setting or argument is wrong
@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 
 class EnvMillError(Exception):
-    """Base of all; facts are attributes, so that a handler never parses a message."""
+    """Base class. Facts are attributes, so that no handler parses a message."""
 
     retryable: ClassVar[bool] = False
 
@@ -46,7 +46,7 @@ class SettingsError(EnvMillError):
 
 
 class ModelError(EnvMillError):
-    """Base of what the door raises."""
+    """Base class of what a call to a model raises."""
 
 
 class Outage(ModelError):
@@ -63,14 +63,13 @@ class Throttled(Outage):
 
 
 class TimeOver(Outage):
-    """The provider had not answered when the time of the call was over. Nobody asks again unless a
-    person says so: the provider may
-    still be at work, and would be paid twice."""
+    """The provider had not answered when the time of the call was over. It is not asked again unless a
+    person says so: it may still be at work, and would be paid twice."""
 
 
 class KeyRefused(ModelError):
-    """The provider does not accept the key: every call of the run would end so, and nothing is
-    known about any item."""
+    """The provider does not accept the key: every call of the run would fail in the same way,
+    and nothing is known about any item."""
 
 
 class BadRequest(ModelError):
@@ -79,7 +78,7 @@ class BadRequest(ModelError):
 
 
 class BudgetReached(ModelError):
-    """A run has spent what it may. What it knows is saved; with a larger budget it goes on from
+    """A run has spent its budget. Its results are saved; with a larger budget it continues from
     there."""
 
 
@@ -113,11 +112,11 @@ class LakeUnreachable(LakeError):
 
 
 class CoordinationError(EnvMillError):
-    """Leases and budgets, which the processes of a run share, cannot be read or changed; nothing is known about any item."""
+    """Leases and budgets, which the processes of a run share, cannot be read or changed."""
 
 
 class LeaseLost(CoordinationError):
-    """This process was taken for dead, and another has its work. What it made is not published."""
+    """Another process took over the work of this one, which seemed dead. What this one made is not published."""
 
     retryable = True
 

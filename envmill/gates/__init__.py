@@ -140,7 +140,7 @@ GATES: dict[str, Gate[Any]] = {gate.name: gate for gate in (*ENVIRONMENT_GATES, 
 DECISIONS: dict[str, str] = {
     "W10": "Is the program new, once names and literals are erased?",
     "F3": "Does it repeat nothing of the protected sets?",
-    "F4": "Does the scenario ask something no other asks?",
+    "F4": "Is the scenario no duplicate of another one?",
     "F1": "Does a probe ever pass?",
     "F2": "Does a weak policy ever fail?",
     "F5": "Would a group of attempts hold passes and failures?",

@@ -1,7 +1,7 @@
 """A lake's name: drawn when it is first used, and remembered by every home that used it.
 
-A bucket that appears empty, because it was emptied or because a setting leads elsewhere, has lost its name. To go on there would do and
-pay everything again.
+An object-store bucket that appears empty, because it was emptied or a setting names another one, has no name. Continuing there would
+repeat and pay for everything.
 """
 
 import uuid
@@ -26,8 +26,8 @@ def check_identity(store: Store, home: Path) -> None:
     if remembered is not None and found != remembered:
         what = "has another name" if found else "appears empty: its name is gone"
         raise LakeError(
-            f"The lake at {store.url} {what}, and is not the one that {home} has used. The bucket was emptied or restored, or "
-            "ENVMILL_LAKE or AWS_ENDPOINT_URL leads elsewhere. Nothing was written, and nothing was paid. If you want to begin "
+            f"The lake at {store.url} {what}, and is not the one that {home} has used. The object-store bucket was emptied or restored, or "
+            "ENVMILL_LAKE or AWS_ENDPOINT_URL names another one. Nothing was written, and no model was asked. To begin "
             f"there, delete {kept}, then run again."
         )
     if found is None:

@@ -1,12 +1,13 @@
-"""Recall by source: what rests on a model, a seed or a licence is withdrawn, and the rows of
-exported folders that hold it are named.
+"""Recall by source or by id: what rests on a model, a seed or a licence, or belongs to a named
+record, is withdrawn, and the rows of exported folders that hold it are named.
 
-source ─► environments, scenarios, trajectories, pairs of each run ─► withdrawals ─► bundles, and their rows to be dropped
+source or ids ─► environments, scenarios, trajectories, pairs of each run ─► withdrawals ─► bundles, and their rows to be dropped
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Self
 from uuid import uuid4
 
 from envmill.base.version import __version__
@@ -29,11 +30,13 @@ _ROWS = {
     "dataset": ("scenarios", "trajectories", "pairs"),
 }
 """Exporter → what its rows are; of all others scenarios."""
+TABLES = ("environments", "scenarios", "trajectories", "pairs")
+"""What can be withdrawn."""
 
 
 @dataclass
 class RestingRows:
-    """What of a run rests on a source: ids by table."""
+    """What of a run is meant by a recall: ids by table."""
 
     run: str
     environments: list[str] = field(default_factory=list[str])
@@ -51,20 +54,60 @@ class RestingRows:
 def find_resting(lake: Lake, run: str, is_meant: Callable[[RowSource], bool]) -> RestingRows | None:
     """None where the run has nothing of it."""
     started = next((one for one in lake.read(RunEvent, run) if one.event == "started"), None)
-    homes, scenarios = lake.read(Environment, run), lake.read(Scenario, run)
-    trajectories, pairs = lake.read(Trajectory, run), lake.read(Pair, run)
+    rows = _RunRows.read(lake, run)
     cast: Cast = read_cast(RunConfig.read(started.detail)) if started else {}
-    sources = trace_sources(homes, scenarios, trajectories, pairs, cast)
-    meant = {name for name, found in sources.items() if any(map(is_meant, found))}
-    if not meant:
-        return None
-    places = {one.id: one.scenario for one in (*trajectories, *pairs)} | {
-        one.id: one.id for one in scenarios
+    sources = trace_sources(*rows.parts, cast)
+    return rows.choose({name for name, found in sources.items() if any(map(is_meant, found))})
+
+
+def find_named(lake: Lake, run: str, ids: Set[str]) -> RestingRows | None:
+    """The named records and what was made in them: scenarios of an environment, trajectories and
+    pairs of a scenario. None where the run has none of them."""
+    rows = _RunRows.read(lake, run)
+    scenarios = {
+        scenario.id
+        for scenario in rows.scenarios
+        if scenario.id in ids or scenario.environment in ids
     }
-    parts = (homes, scenarios, trajectories, pairs)
-    return RestingRows(
-        run, *([one.id for one in part if one.id in meant] for part in parts), places=places
+    return rows.choose(
+        ids
+        | scenarios
+        | {row.id for row in (*rows.trajectories, *rows.pairs) if row.scenario in scenarios}
     )
+
+
+@dataclass(frozen=True)
+class _RunRows:
+    """All rows of a run that can be withdrawn."""
+
+    run: str
+    environments: Sequence[Environment]
+    scenarios: Sequence[Scenario]
+    trajectories: Sequence[Trajectory]
+    pairs: Sequence[Pair]
+
+    @classmethod
+    def read(cls, lake: Lake, run: str) -> Self:
+        return cls(
+            run,
+            lake.read(Environment, run),
+            lake.read(Scenario, run),
+            lake.read(Trajectory, run),
+            lake.read(Pair, run),
+        )
+
+    @property
+    def parts(
+        self,
+    ) -> tuple[Sequence[Environment], Sequence[Scenario], Sequence[Trajectory], Sequence[Pair]]:
+        return self.environments, self.scenarios, self.trajectories, self.pairs
+
+    def choose(self, meant: Set[str]) -> RestingRows | None:
+        ids = [[row.id for row in part if row.id in meant] for part in self.parts]
+        places = {row.id: row.scenario for row in (*self.trajectories, *self.pairs)} | {
+            scenario.id: scenario.id for scenario in self.scenarios
+        }
+        return RestingRows(self.run, *ids, places=places) if any(ids) else None
 
 
 def withdraw(lake: Lake, found: RestingRows, reason: str) -> list[Withdrawal]:

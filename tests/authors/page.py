@@ -130,18 +130,23 @@ def _write_group(kept: Evidence, writer: str, recipe: str) -> str:
     return _row(*cells)
 
 
+def count_findings(kept: Evidence) -> dict[tuple[str, str], Counter[str]]:
+    """(gate, reason code) → outcome → items with such a finding."""
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for item in kept.items:
+        for gate, reason, outcome in {
+            (found.gate, found.reason, found.outcome) for found in item.found
+        }:
+            counts[gate, reason][outcome] += 1
+    return counts
+
+
 def _write_gates(kept: Evidence) -> Iterator[str]:
     yield "## What gates said\n"
     yield _head(
         "gate", "reason", "would drop", "undecided suspicion", "cleared by the judge", "corrected"
     )
-    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for one in kept.items:
-        for gate, reason, outcome in {
-            (found.gate, found.reason, found.outcome) for found in one.found
-        }:
-            counts[gate, reason][outcome] += 1
-    for (gate, reason), told in sorted(counts.items()):
+    for (gate, reason), told in sorted(count_findings(kept).items()):
         yield _row(
             gate,
             f"`{reason}`",

@@ -9,16 +9,21 @@ from typer.testing import CliRunner, Result
 
 from envmill.lake.lake import Lake
 from flows.cli import make_app
+from flows.local.home import Home
 from schemas.environment import Environment
+from schemas.pair import Pair
 from schemas.quality import Withdrawal
 from schemas.rollout import Trajectory
+from schemas.scenario import Scenario
 from tests.cli.test_export import finished
+from tests.cli.test_lake import invoke
+from tests.quality.specimen import make_line
 
 __all__ = ["finished"]
 
 
 def ask(surroundings: dict[str, str], *words: str) -> Result:
-    return CliRunner(env=surroundings).invoke(make_app(), [*words])
+    return CliRunner(env=surroundings).invoke(make_app(words), [*words])
 
 
 @pytest.fixture
@@ -53,9 +58,12 @@ def test_an_export_is_held_to_a_file_of_terms(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--reason", "x"), "Name one source"),
-        (("--model", "a", "--seed", "b", "--reason", "x"), "Name one source"),
-        (("--model", "offline"), "says why"),
+        (("--reason", "x"), "Name what to withdraw"),
+        (("--model", "a", "--seed", "b", "--reason", "x"), "Name what to withdraw"),
+        (("scn_", "--seed", "b", "--reason", "x"), "Name what to withdraw"),
+        (("scn_none", "--dry"), "No record of the lake"),
+        (("seed_", "--dry"), "is a row of seeds. Name a scenario"),
+        (("--model", "offline"), "needs a reason"),
         (("--model", "openai:*", "--reason", "x"), "Nothing rests on openai:*"),
         (("--seed", "seed_none", "--dry"), "Nothing rests on seed_none"),
     ],
@@ -131,3 +139,34 @@ def test_a_recall_names_rows_of_every_folder_and_later_exports_lack_them(
     assert "recalled" in str(
         ask(finished, "export", "r1", "--out", str(tmp_path / "third")).exception
     )
+
+
+def test_a_record_is_recalled_by_the_beginning_of_its_id(home: Home) -> None:
+    lake = Lake(home.settings.lake)
+    line = make_line()
+    line.write(lake, "r1")
+    line.write(lake, "r2")
+    scenario = line.all(Scenario)[0]
+    others = {one.id for one in line.all(Scenario)} - {scenario.id}
+    below = {one.id for one in line.all(Trajectory) if one.scenario == scenario.id}
+    below |= {one.id for one in line.all(Pair) if one.scenario == scenario.id}
+    assert below
+
+    def withdrawn(run: str) -> set[str]:
+        return {one.subject for one in lake.read(Withdrawal, run)}
+
+    before = withdrawn("r1")
+    looked = invoke(home, "recall", scenario.id[:-1], "--dry")
+    assert looked.exit_code == 0, looked.output
+    assert withdrawn("r1") == before
+    done = invoke(home, "recall", scenario.id[:-1], "--reason", "two answers are right")
+    assert done.exit_code == 0, done.output
+    for run in ("r1", "r2"):
+        assert withdrawn(run) - before == {scenario.id} | below - before, run
+        assert not withdrawn(run) & others
+    fresh = [one for one in lake.read(Withdrawal, "r1") if one.subject == scenario.id]
+    assert fresh[-1].reason == "two answers are right"
+    assert "0 newly withdrawn" in invoke(home, "recall", scenario.id, "--reason", "again").stdout
+    home_of_it = invoke(home, "recall", scenario.environment, "--dry", "--run", "r2").stdout
+    assert "run r2: 1 environments, " in home_of_it
+    assert "run r1" not in home_of_it

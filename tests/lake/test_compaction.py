@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -242,23 +243,33 @@ def test_a_merged_file_that_is_gone_is_named(lake: Lake, fill: Fill) -> None:
         lake.read(Seed, "r1")
 
 
+@pytest.mark.parametrize("times", [1, 6])
+@pytest.mark.parametrize(
+    "ask", [lambda lake: lake.read(Seed, "r1"), lambda lake: lake.outcomes("r1", MARK)]
+)
 def test_a_replaced_file_that_went_early_is_looked_for_again(
-    lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch
+    times: int,
+    ask: Callable[[Lake], Sized],
+    lake: Lake,
+    fill: Fill,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Between listing and reading, somebody compacts without grace."""
-    for number in range(3):
-        fill(lake, number)
-    real, times = lake._entries, [1]
+    """Between listing and reading, another process writes and compacts without grace, several times
+    in a row."""
+    fill(lake, 0)
+    real, numbers = lake._entries, list(range(times, 0, -1))
 
-    def list_then_compact(*arguments: object) -> list[StoredFile]:
-        entries = real(*arguments)  # pyright: ignore[reportArgumentType]
-        if times and times.pop():
+    def list_then_compact(*arguments: Any) -> list[StoredFile]:
+        entries = real(*arguments)
+        if numbers:
+            fill(Lake(lake.url), numbers.pop())
             compact(Lake(lake.url), "r1", now=time.time() + 9999)
             assert not any(Path(lake.store.locate(entry.name)).exists() for entry in entries)
         return entries
 
     monkeypatch.setattr(lake, "_entries", list_then_compact)
-    assert len(lake.read(Seed, "r1")) == 3
+    assert len(ask(lake)) == times + 1
+    assert not numbers
 
 
 def test_a_compaction_between_two_listings_is_noticed(

@@ -19,7 +19,7 @@ from flows.opening import open_walk
 from schemas.environment import Blueprint
 from schemas.ledger import Attrition
 from schemas.run import RunConfig
-from tests.lake.coordination.test_coordinators import silence
+from tests.lake.coordination.conftest import StandingClock, silence, space_looks
 from tests.pipeline.test_runner import settings_in
 
 GENERATE = STEP["environments-generate"]
@@ -84,6 +84,7 @@ async def test_a_zombie_writes_nothing(
         )
         await begun["zombie"].wait()
         silence(first.coordinator)
+        space_looks(second.coordinator, StandingClock())
         successor = asyncio.create_task(
             second.work(generate_as("successor", begun["successor"], go_on["successor"]), 0)
         )

@@ -50,6 +50,32 @@ class Count:
         return self.asked / self.texts * self.confirmed / self.read if self.read else 0.0
 
 
+@dataclass
+class CodeReadings:
+    """Questions of one reason code that the judge was asked, and those it confirmed."""
+
+    planted: int = 0
+    planted_confirmed: int = 0
+    honest: int = 0
+    honest_confirmed: int = 0
+
+
+def count_codes(decisions: Mapping[str, str]) -> dict[tuple[str, str], CodeReadings]:
+    """(gate, reason code) → readings of the shipped cases."""
+    counts: dict[tuple[str, str], CodeReadings] = defaultdict(CodeReadings)
+    for case in read_cases(SHIPPED):
+        if (name := name_case(case)) not in decisions:
+            continue
+        found, confirmed = counts[case.gate, case.reason], decisions[name] == "confirmed"
+        if case.planted:
+            found.planted += 1
+            found.planted_confirmed += confirmed
+        else:
+            found.honest += 1
+            found.honest_confirmed += confirmed
+    return counts
+
+
 def name_case(case: SuspicionCase) -> str:
     return sha256(case.model_dump_json().encode()).hexdigest()[:10]
 
@@ -120,17 +146,11 @@ def list_lines() -> Iterator[str]:
     yield ""
     yield "| code | planted, read | confirmed | honest, read | confirmed |"
     yield "|---|---|---|---|---|"
-    codes: dict[str, list[tuple[bool, str]]] = defaultdict(list)
-    for case in read_cases(SHIPPED):
-        if name_case(case) in decisions:
-            codes[f"{case.gate} {case.reason}"].append((case.planted, decisions[name_case(case)]))
-    for code, found in codes.items():
-        told = [len([1 for side, _ in found if side is planted]) for planted in (True, False)]
-        yes = [
-            len([1 for side, one in found if side is planted and one == "confirmed"])
-            for planted in (True, False)
-        ]
-        yield f"| {code} | {told[0]} | {yes[0]} | {told[1]} | {yes[1]} |"
+    for (gate, reason), found in count_codes(decisions).items():
+        yield (
+            f"| {gate} {reason} | {found.planted} | {found.planted_confirmed} | {found.honest} | "
+            f"{found.honest_confirmed} |"
+        )
     yield ""
     yield "## A blind reader"
     yield ""

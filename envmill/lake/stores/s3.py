@@ -1,4 +1,4 @@
-"""An S3 bucket; `If-None-Match: *` is its put-if-absent."""
+"""An object-store bucket on S3; `If-None-Match: *` is its put-if-absent."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportMissingImports=false
 # (s3fs ships no types and is an extra)
@@ -118,7 +118,7 @@ class S3Store:
             asked["ContinuationToken"] = token
 
     def _ask(self, what: str, name: str, question: Callable[[], Any]) -> Any:
-        """Ask, and ask again while the store cannot be reached. A bucket that is missing is no file that is missing."""
+        """Ask, and ask again while the store cannot be reached. A missing object-store bucket is not reported as a missing file."""
         until, pause = time.monotonic() + self.patience, _PAUSE
         while True:
             try:

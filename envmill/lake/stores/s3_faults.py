@@ -11,14 +11,14 @@ _MENDS = {
     "SignatureDoesNotMatch": f"The secret key does not belong to the access key. {_KEYS}.",
     "ExpiredToken": f"The session's keys have expired; what is finished is saved. Get new ones. {_KEYS}.",
     "ExpiredTokenException": f"The session's keys have expired; what is finished is saved. Get new ones. {_KEYS}.",
-    "InvalidToken": f"The session token is no good. {_KEYS}.",
+    "InvalidToken": f"The session token is not valid. {_KEYS}.",
     "NoCredentialsError": f"There are no keys. {_KEYS}.",
     "PartialCredentialsError": f"Half of the keys is missing. {_KEYS}.",
     "AccessDenied": "The keys may not do this. Allow them to get, put, list and delete below the prefix, then run again.",
     "403": "The keys may not do this, or are wrong. Check them and what they may do below the prefix, then run again.",
     "RequestTimeTooSkewed": "This machine's clock differs from the store's by more than the store allows (15 minutes). Set the clock "
     "(timedatectl set-ntp true), then run again.",
-    "NoSuchBucket": "There is no such bucket. Check ENVMILL_LAKE and AWS_ENDPOINT_URL, or make the bucket, then run again.",
+    "NoSuchBucket": "The object store has no such bucket. Check ENVMILL_LAKE and AWS_ENDPOINT_URL, or make the bucket, then run again.",
 }
 _AWAY = (
     "InternalError",
@@ -53,7 +53,7 @@ def describe(what: str, place: str, error: BaseException) -> LakeError:
             f"Cannot {what} {place}: the store cannot be reached or cannot serve now ({error}). It is safe to run again."
         )
     return LakeError(
-        f"Cannot {what} {place}: {error}. Check the bucket, its rights and AWS_ENDPOINT_URL, then run again.",
+        f"Cannot {what} {place}: {error}. Check the object-store bucket, its rights and AWS_ENDPOINT_URL, then run again.",
         code=code,
     )
 

@@ -2,13 +2,14 @@
 
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from envmill.base.errors import CoordinationError, LakeError, SettingsError
+from envmill.base.errors import CoordinationError, EnvMillError, LakeError, SettingsError
 from envmill.base.settings import Settings
 from envmill.lake.coordination import (
     Document,
@@ -24,8 +25,12 @@ from envmill.lake.stores import LocalStore, S3Store
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.terms import agree_on_budget
 from envmill.pipeline.coordinating import agree_on_coordinator, open_coordinator
+from flows.opening import open_walk
+from schemas.environment import Blueprint
 from schemas.run import RunConfig
 from tests.lake.coordination.test_coordinators import count_up
+from tests.pipeline.test_fencing import CONFIG, GENERATE, coordinate
+from tests.pipeline.test_runner import settings_in
 from tests.postgres import Postgres
 
 
@@ -169,9 +174,30 @@ def test_a_budget_raised_by_a_slow_clock_counts(
     assert agree_on_budget("r1", RunConfig(run="r1"), fixed, lake).tokens == 300
 
 
-def test_a_full_disk_of_one_worker_is_told_and_the_others_go_on(
-    small_disk: Path, tmp_path: Path
+def fill(disk: Path) -> None:
+    """To its last byte."""
+    with suppress(OSError), (disk / "filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)
+
+
+async def test_a_full_disk_of_one_worker_is_told_and_the_others_go_on(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    coordinate(monkeypatch, expiry=60.0)
+    lake = str(tmp_path / "lake")
+    full, other = (replace(settings_in(home), lake=lake) for home in (small_disk, tmp_path))
+    async with open_walk("r1", CONFIG, full) as first, open_walk("r1", CONFIG, other) as second:
+        fill(small_disk)
+        with pytest.raises(EnvMillError, match=rf"{small_disk}.*No space left.*Free space") as told:
+            await first.work(GENERATE, 0)
+        assert "run again" in told.value.message
+        await second.work(GENERATE, 0)
+        (small_disk / "filler").unlink()
+    assert len(Lake(lake).read(Blueprint, "r1")) == CONFIG.environments
+
+
+def test_documents_on_a_full_disk_are_as_they_were(small_disk: Path) -> None:
     full = FolderCoordinator(small_disk / "home")
     with pytest.raises(CoordinationError, match="Free space there"):
         full.change("large", lambda document: document.update(text="x" * 2_000_000))

@@ -25,6 +25,7 @@ SHELL = """
 import json, sys, duckdb
 assert not [name for name in sys.modules if name.startswith(("envmill", "schemas"))]
 connection = duckdb.connect()
+connection.execute("set enable_progress_bar = false")  # a slow question draws one among the answers
 connection.execute(sys.stdin.read())
 answers = {name: connection.execute(f'from "{name}" order by all').fetchall() for name in sys.argv[1:]}
 print(json.dumps(answers, default=str))
@@ -44,7 +45,7 @@ def ask_shell(place: Path) -> dict[str, list[Any]]:
         capture_output=True,
         text=True,
         cwd="/",
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
