@@ -92,7 +92,7 @@ def choose(
         cargo = _pay_parts(lake, runs, cargo, err)
     chosen = keep_splits(pay_whole(cargo), options.splits)
     if options.attempts:
-        chosen = pay_turns(add_turns(settings, lake, runs, chosen), options.turn_reward)
+        chosen = pay_turns(add_turns(settings, chosen), options.turn_reward)
         _report_turns(chosen, err)
     stays |= {one.id: f"of split {one.split}, which was not asked for" for one in cargo.scenarios}
     for name in options.consumers:

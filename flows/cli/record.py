@@ -48,11 +48,11 @@ def show(
 ) -> None:
     """Show one record of any table: its content, its origin up to the seed, and what became of it."""
     from envmill.lake.lake import Lake
-    from envmill.lake.lineage import find, read
+    from envmill.lake.lineage import WHOLE, find, read
     from envmill.lake.sql import open_lake
 
     lake = Lake(context.obj.settings.lake)
-    with open_lake(lake) as connection:
+    with open_lake(lake, question=f"{WHOLE} {EXITS} {BOUNDS}") as connection:
         found = find(connection, id, run)
         values = read(connection, found)
         if json:

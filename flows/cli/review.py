@@ -105,14 +105,14 @@ def _choose(accept: bool, reject: bool, note: str) -> "Judgement":
 def _judge(
     lake: "Lake", what: str, run: str, judgement: "Judgement", note: str, locks: list[str], by: str
 ) -> None:
-    from envmill.lake.lineage import find
+    from envmill.lake.lineage import WHOLE, find
     from envmill.lake.sql import open_lake
     from envmill.stages.review import write_review
 
     if what in lake.runs():
         _judge_night(lake, what, judgement, note, locks, by)
         return
-    with open_lake(lake) as opened:
+    with open_lake(lake, question=WHOLE) as opened:
         found = find(opened, what, run)
     if found.table not in ("environments", "scenarios"):
         raise SettingsError(
@@ -130,11 +130,11 @@ def _judge_pair(
     lake: "Lake", what: str, other: str, judgement: "Judgement", note: str, by: str
 ) -> None:
     """Two scenarios, of one run or of two."""
-    from envmill.lake.lineage import find
+    from envmill.lake.lineage import WHOLE, find
     from envmill.lake.sql import open_lake
     from envmill.stages.review import name_pair, write_review
 
-    with open_lake(lake) as opened:
+    with open_lake(lake, question=WHOLE) as opened:
         one, two = find(opened, what, ""), find(opened, other, "")
     if one.id == two.id or {one.table, two.table} != {"scenarios"}:
         raise SettingsError(f"{what} and {other} are not two scenarios: name two whose ids differ.")

@@ -102,7 +102,7 @@ def _kill_on_the_way(surroundings: dict[str, str], lake: Path) -> None:
 
 
 def ask(surroundings: dict[str, str], *words: str) -> Result:
-    return CliRunner(env=surroundings).invoke(make_app(), [*words])
+    return CliRunner(env=surroundings).invoke(make_app(words), [*words])
 
 
 def hash_files(folder: Path) -> dict[str, str]:

@@ -92,7 +92,9 @@ def invoke(home: Home, *arguments: str, lines: tuple[str, ...] = ()) -> Result:
         "ENVMILL_LAKE": home.settings.lake,
         "ENVMILL_PORT": "0",
     }
-    result = CliRunner().invoke(make_app(), arguments, env=environ, input="\n".join(lines) + "\n")
+    result = CliRunner().invoke(
+        make_app(arguments), arguments, env=environ, input="\n".join(lines) + "\n"
+    )
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -49,7 +49,7 @@ def run(home: Home, *words: str) -> None:
         "ENVMILL_LAKE": home.settings.lake,
         "ENVMILL_PORT": "0",
     }
-    done = CliRunner().invoke(make_app(), ["serve", *words], env=settings)
+    done = CliRunner().invoke(make_app(["serve"]), ["serve", *words], env=settings)
     if done.exception:
         raise done.exception
 

@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def ask(*words: str | Path) -> Result:
-    return CliRunner().invoke(make_app(), ["verify", *map(str, words)])
+    return CliRunner().invoke(make_app(["verify"]), ["verify", *map(str, words)])
 
 
 def test_a_folder_as_exported_passes_and_stays_readable(folder: Path) -> None:
