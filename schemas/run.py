@@ -54,7 +54,7 @@ def number_of(day: date) -> int:
 
 
 class RunConfig(Contract):
-    """Settings of one run. A run keeps the config it started with; only `run` names it again."""
+    """Settings of one run. They do not change once it has started. `run` alone resumes it."""
 
     run: str = Field(default="", pattern=r"^[a-z0-9-]{0,64}$", title="Run id")
     """Run to go on with. Empty uses this flow run's own id, so that Retry goes on with the same
@@ -425,8 +425,7 @@ class RunConfig(Contract):
 
     @classmethod
     def read(cls, stored: Mapping[str, Json]) -> Self:
-        """The config of a stored run. A setting that there is no more says nothing to this
-        version."""
+        """Parse the config of a stored run. Settings that this version does not have are ignored."""
         return cls.model_validate(
             {name: value for name, value in stored.items() if name in cls.model_fields}
         )
@@ -438,8 +437,7 @@ class RunConfig(Contract):
         return self.seed or 0
 
     def opened_on(self, day: date) -> Self:
-        """The config with a number of its own: the one that was asked for, or else the day as a
-        number."""
+        """The config with a run seed: the given one, or else the day as a number."""
         return self if self.seed is not None else self.model_copy(update={"seed": number_of(day)})
 
     @field_validator("exporters", "dag", mode="before")
