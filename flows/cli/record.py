@@ -44,10 +44,9 @@ def show(
     run: Annotated[
         str, typer.Option(help="Run to look in; the latest that holds the record when left out.")
     ] = "",
-    json: Annotated[bool, typer.Option("--json", help="The record alone, as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the record alone, as JSON.")] = False,
 ) -> None:
-    """One record of any table: what it says, where it came from up to its seed, and what became of
-    it."""
+    """Show one record of any table: its content, its origin up to the seed, and what became of it."""
     from envmill.lake.lake import Lake
     from envmill.lake.lineage import WHOLE, find, read
     from envmill.lake.sql import open_lake

@@ -456,7 +456,9 @@ def read_lines(folder: Path) -> list[Any]:
         pytest.param(
             ["r1", "--chat-template", "x"], "Name a folder with --tokenizer", id="template alone"
         ),
-        pytest.param(["r1", "--tokenizer", "/nowhere"], "is no tokenizer folder", id="tokenizer"),
+        pytest.param(
+            ["r1", "--tokenizer", "/nowhere"], "is not a tokenizer folder", id="tokenizer"
+        ),
         pytest.param(
             ["r1", "--tokenizer", "/nowhere", "--template-args", "[]"],
             "is a JSON object",

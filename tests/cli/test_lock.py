@@ -463,10 +463,10 @@ def test_a_difference_is_told_in_words(locked: tuple[dict[str, str], Path], tmp_
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "lock of form None"),
         ('{"lock": 9}', "reads 1"),
-        ('{"lock": 1}', "is no lock: versions"),
+        ('{"lock": 1}', "is not a lock: versions"),
     ],
 )
 def test_a_file_that_is_no_lock_is_refused(content: str, said: str, tmp_path: Path) -> None:

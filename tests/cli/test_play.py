@@ -384,7 +384,7 @@ def test_a_scripted_policy_plays_before_ones_eyes(
         pytest.param([LEND.id, "--policy", "clever"], r"skilled@0\.7", id="no such policy"),
         pytest.param([LEND.id, "--policy", "model"], "envmill run --probe model", id="a model"),
         pytest.param([LEND.id, "--form", "letter"], "--form conversation", id="no such form"),
-        pytest.param([SHED.id], "is no scenario", id="no scenario"),
+        pytest.param([SHED.id], "is not a scenario", id="no scenario"),
     ],
 )
 def test_what_cannot_be_shown_is_told(full: Home, asked: list[str], mend: str) -> None:
