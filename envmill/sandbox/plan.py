@@ -218,8 +218,7 @@ Step: TypeAlias = Reset | Invoke | Advance | Look | Changes | Touched | Fetch | 
 
 @dataclass(frozen=True)
 class Observation:
-    """What one step came to. All of it is the program's own claim, decoded, never trusted with
-    more."""
+    """Outcome of one step. The program itself reports all of it, so no trusted code relies on it."""
 
     outcome: Outcome
     """Done, refused (caller's mistake or a rule), or failed (program's fault: crash, timeout,

@@ -120,7 +120,7 @@ def settings_in(folder: Path) -> Settings:
 
 
 def ask(settings: Settings, question: str) -> list[Any]:
-    return open_views(Lake(settings.lake)).execute(question).fetchall()
+    return open_views(Lake(settings.lake), question=question).execute(question).fetchall()
 
 
 def test_nobody_is_lost_between_two_steps(finished: tuple[Settings, Counting]) -> None:
