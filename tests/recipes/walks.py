@@ -51,7 +51,7 @@ class Walked:
 WALKS: dict[RecipeName, Walked] = {
     "awm": Walked(27, runs=2),
     "scaleenv": Walked(27, runs=2, chains=True),
-    "envfactory": Walked(35, runs=2, chains=True, homes=2, few=3, acts=True),
+    "envfactory": Walked(35, runs=2, chains=True, homes=2, few=2, acts=True),
     "autoforge": Walked(
         72,
         documents=",".join(f"botocore:{one}" for one in _SERVICES.split()),
@@ -60,10 +60,7 @@ WALKS: dict[RecipeName, Walked] = {
         acts=True,
     ),
     "agentscaler": Walked(
-        72,
-        documents=",".join(f"botocore:{one}" for one in _SERVICES.split()),
-        chains=True,
-        homes=2,
+        72, documents=",".join(f"botocore:{one}" for one in _SERVICES.split()), chains=True
     ),
 }
 """Recipe → its soak."""
