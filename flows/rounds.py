@@ -61,8 +61,7 @@ def check_rounds(config: RunConfig) -> None:
     """A target needs seeds that go on."""
     if config.target is not None and config.corpus:
         raise SettingsError(
-            "A target goes on with further seeds, and a corpus has no more than its texts. Leave "
-            "out one of the two."
+            "A target needs further seeds, and a corpus has only its texts. Leave out one of the two."
         )
     if config.max_candidates is not None and config.target is None:
         raise SettingsError(

@@ -200,7 +200,7 @@ def _merge(step: PipelineStep, failures: Sequence[BaseException]) -> BaseExcepti
         get_run_logger().error("%s: %s", item, why)
     told = "\n".join(str(failure) for failure in failures)
     return StepFailed(
-        f"{step.name} failed. Mend the cause, then click Retry: only unfinished items run "
+        f"{step.name} failed. Fix the cause, then click Retry: only unfinished items run "
         f"again.\n{told}",
         items=items,
     )

@@ -135,7 +135,7 @@ class Tool(Contract):
 
 
 class Environment(Record):
-    """The built thing: files that run in the jail, and the interface they offer."""
+    """A built environment: files that run in the jail, and the interface they offer."""
 
     table: ClassVar[str] = "environments"
     prefix: ClassVar[str] = "env"
@@ -190,8 +190,8 @@ class Environment(Record):
 
     @property
     def shown(self) -> list[Tool]:
-        """The interface as sessions of agents have it; in name order where tools of siblings are
-        among them, so that no place tells."""
+        """Tools as agents see them. Where tools of sibling services are among them, they are in name
+        order, so that their position reveals nothing."""
         return (
             sorted([*self.tools, *self.beside], key=lambda tool: tool.name)
             if self.beside

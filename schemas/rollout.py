@@ -53,7 +53,7 @@ class Suspected(Contract):
 
 
 class Verdict(Contract):
-    """What a verifier says of an end. An outage is `error`, never a reward of 0."""
+    """Result of a verifier for one end. An outage is `error`, never a reward of 0."""
 
     outcome: Outcome
     """Three-valued."""

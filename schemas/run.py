@@ -54,7 +54,7 @@ def number_of(day: date) -> int:
 
 
 class RunConfig(Contract):
-    """Settings of one run. A run keeps the config it started with; only `run` names it again."""
+    """Settings of one run. They do not change once it has started. `run` alone resumes it."""
 
     run: str = Field(default="", pattern=r"^[a-z0-9-]{0,64}$", title="Run id")
     """Run to go on with. Empty uses this flow run's own id, so that Retry goes on with the same
@@ -100,9 +100,9 @@ class RunConfig(Contract):
     )
     """What proposes which tools of documents belong together, besides names and tables. `lexical`
     compares parameter lists by the words
-    they share, `minilm` by a small model in the extra `minilm`. A pair as like as `likeness` helps
-    to part domains, and a walk follows it
-    if the author's model calls it strong or weak. `names` proposes no further pairs."""
+    they share, `minilm` by a small model in the extra `minilm`. A pair whose cosine reaches
+    `likeness` is used to divide the tools into domains, and a walk follows it if the author's model
+    calls it strong or weak. `names` proposes no further pairs."""
     likeness: float = Field(default=0.6, ge=0.0, le=1.0, title="Least likeness of a candidate pair")
     """Least cosine of two parameter lists that makes the two tools a candidate pair."""
     systems: Literal["own", "operators", "written"] = Field(
@@ -162,12 +162,11 @@ class RunConfig(Contract):
     dag: tuple[DagCheck, ...] = Field(
         default=("derivable", "reasoning", "exact"), title="Checks of graphs"
     )
-    """What recipe `autoforge` holds the graph of a scenario to, once it was carried out.
-    `derivable`: without any one node, what rests
-    on it cannot be derived from the request and the other replies. `reasoning`: some of it works
-    something out, and gives
-    what its author says. `exact`: the rows that the author names as needed carry the graph alone,
-    and no fewer do. Written like
+    """Properties that recipe `autoforge` checks in the graph of a scenario that was carried out.
+    `derivable`: if any one node is left out, the values that depend on it cannot be derived from
+    the request and the other replies. `reasoning`: a node works something out, and gives what its
+    author says. `exact`: the rows that the author names as needed suffice for the graph, and fewer
+    do not. Written like
     `derivable,exact`; empty checks nothing."""
     requests: int = Field(default=1, ge=1, le=5, title="Requests per scenario")
     """Most requests that the user of a scenario makes, one after the other over one state. With 3,
@@ -426,8 +425,7 @@ class RunConfig(Contract):
 
     @classmethod
     def read(cls, stored: Mapping[str, Json]) -> Self:
-        """The config of a stored run. A setting that there is no more says nothing to this
-        version."""
+        """Parse the config of a stored run. Settings that this version does not have are ignored."""
         return cls.model_validate(
             {name: value for name, value in stored.items() if name in cls.model_fields}
         )
@@ -439,8 +437,7 @@ class RunConfig(Contract):
         return self.seed or 0
 
     def opened_on(self, day: date) -> Self:
-        """The config with a number of its own: the one that was asked for, or else the day as a
-        number."""
+        """The config with a run seed: the given one, or else the day as a number."""
         return self if self.seed is not None else self.model_copy(update={"seed": number_of(day)})
 
     @field_validator("exporters", "dag", mode="before")

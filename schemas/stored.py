@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import merge
 from itertools import chain
-from typing import Any, Protocol, Self, TypeVar, cast, overload
+from typing import Any, Generic, Protocol, Self, TypeVar, cast, overload
 
 
 class Identified(Protocol):
@@ -84,6 +84,52 @@ class UnitedRows(StoredRows[N]):
 
     def where(self, wanted: Callable[[Any], bool]) -> Self:
         return type(self)([part.where(wanted) for part in self._parts])
+
+
+M = TypeVar("M", bound=Identified)
+
+
+class MadeFromRows(StoredRows[N], Generic[N, M]):
+    """Rows that are made of others with the same ids, each when it is read."""
+
+    def __init__(self, base: StoredRows[M], make: Callable[[M], N]) -> None:
+        self.base, self._make = base, make
+        self.ids = base.ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[N]:
+        return map(self._make, self.base)
+
+    @overload
+    def __getitem__(self, place: int) -> N: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[N]: ...
+    def __getitem__(self, place: int | slice) -> N | Sequence[N]:
+        if isinstance(place, int):
+            return self.get(self.ids[place])
+        return [self.get(name) for name in self.ids[place]]
+
+    def get(self, name: str) -> N:
+        return self._make(self.base.get(name))
+
+    def of(self, owner: str) -> Sequence[N]:
+        return [*map(self._make, self.base.of(owner))]
+
+    def owners(self) -> dict[str, str]:
+        return self.base.owners()
+
+    def keep(self, names: Collection[str]) -> Self:
+        return type(self)(self.base.keep(names), self._make)
+
+    def where(self, wanted: Callable[[Any], bool]) -> Self:
+        return self.keep({one.id for one in self if wanted(one)})
+
+    def change(self, change: Callable[[N], N]) -> "MadeFromRows[N, M]":
+        """The same, each changed when it is read."""
+        make = self._make
+        return MadeFromRows(self.base, lambda one: change(make(one)))
 
 
 def _name(one: Identified) -> str:

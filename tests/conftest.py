@@ -1,5 +1,6 @@
 """What every test may stand on."""
 
+import gc
 import tempfile
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
@@ -14,11 +15,16 @@ from envmill.kinds import open_sandbox
 from envmill.sandbox import Sandbox
 from tests.hostile.engine import Engine, lend_engine
 
-_LONG = ("e2e", "hostile", "quality", "lake", "test_walk.py")
+_APART = ("e2e/test_nodes.py", "e2e/test_long.py")
+"""Files of such a folder that share nothing with the others."""
+_LONG = ("e2e", "real_authors/test_corpus.py", "hostile", "quality", "lake", *_APART)
 """What begins first, since it takes longest. The tests of a folder among them share what takes long
 to bring up: a server and its browser, a container engine, Great Expectations, a server of S3."""
 _TOGETHER = (*_LONG, "architecture")
 """What runs in one process. Tests of the architecture share the trees of all source files."""
+
+
+gc.disable()  # until the tests are collected: nothing of what is imported until then is garbage
 
 
 class Groups(LoadScopeScheduling):
@@ -49,10 +55,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     )
 
 
+def pytest_collection_finish() -> None:
+    """Collected items and imported modules stay: a full sweep in a test need not look at them."""
+    gc.enable()
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # else libraries in C report what is left of them
+
+
 def _find_group(nodeid: str) -> str:
     file = nodeid.partition("::")[0].removeprefix("tests/")
     folder = file.partition("/")[0]
-    return folder if folder in _TOGETHER else file
+    return folder if folder in _TOGETHER and file not in _APART else file
 
 
 @pytest.fixture

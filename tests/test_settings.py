@@ -41,7 +41,7 @@ def test_a_key_shows_itself_to_nobody(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("write", [pickle.dumps, copy.deepcopy], ids=["pickled", "copied"])
 def test_a_key_is_not_handed_on(write: object) -> None:
-    with pytest.raises(TypeError, match="not written down"):
+    with pytest.raises(TypeError, match="never written to disk"):
         write(Secret(KEY))  # type: ignore[operator]
 
 
@@ -75,8 +75,11 @@ def test_servers_are_known_by_name() -> None:
 @pytest.mark.parametrize(
     ("environ", "told"),
     [
-        ({"ENVMILL_OPENAI_URL": "box:8000"}, "ENVMILL_OPENAI_URL is no address"),
-        ({"ENVMILL_ENDPOINT_X": "http://user:secret@box/v1"}, "ENVMILL_ENDPOINT_X is no address"),
+        ({"ENVMILL_OPENAI_URL": "box:8000"}, "ENVMILL_OPENAI_URL is not an address"),
+        (
+            {"ENVMILL_ENDPOINT_X": "http://user:secret@box/v1"},
+            "ENVMILL_ENDPOINT_X is not an address",
+        ),
         ({"ENVMILL_ENDPOINT_OPENAI": "http://box/v1"}, "has a vendor's name"),
     ],
 )

@@ -140,6 +140,6 @@ async def play_plan(
         if seen[failed].outcome == "failure":
             return PlannedBackend(seen)
     raise SandboxError(
-        f"A move failed and, played again, did not, {_TAKES} times: the machine may be too busy. "
-        "Retry when it is less so."
+        f"A move failed {_TAKES} times, and each time succeeded when it was played again: the "
+        "machine may be overloaded. Retry when it is less busy."
     )

@@ -239,8 +239,7 @@ class _Show:
         if isinstance(self.policy, ModelPolicy):
             if self.models is None:
                 raise SettingsError(
-                    "The policy is a model, and there is nobody to ask: give play_scenario an "
-                    "account of the door."
+                    "The policy is a model, and play_scenario was given no model account to ask it with."
                 )
             return self.policy.open(
                 self.ground.environment,

@@ -39,7 +39,7 @@ class Secret:
         return "Secret(***)" if self._text else "Secret()"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("A key is not written down, nor handed to another process.")
+        raise TypeError("A key is never written to disk or sent to another process.")
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Settings:
         port = environ.get("ENVMILL_PORT") or "4270"
         if not port.isdigit() or int(port) > 65535:
             raise SettingsError(
-                f"ENVMILL_PORT is {port!r}, which is no port: use a number from 0 to 65535."
+                f"ENVMILL_PORT is {port!r}, which is not a port: use a number from 0 to 65535."
             )
         return cls(
             home=home,
@@ -203,7 +203,7 @@ def _read_database(text: str) -> Secret:
     scheme, _, rest = text.partition("://")
     if text and (scheme not in ("postgresql", "postgresql+asyncpg", "postgres") or not rest):
         raise SettingsError(
-            "ENVMILL_DATABASE is no PostgreSQL address: write it like "
+            "ENVMILL_DATABASE is not a PostgreSQL address: write it like "
             "postgresql://user:password@host:5432/name, or unset it."
         )
     return Secret(f"postgresql+asyncpg://{rest}" if text else "")
@@ -245,14 +245,13 @@ def _read_endpoint(environ: Mapping[str, str], root: str, url_name: str, key_nam
     url = environ.get(url_name, "").strip()
     if url and not re.fullmatch(r"https?://[^\s@]+", url):
         raise SettingsError(
-            f"{url_name} is no address: write it like http://127.0.0.1:8000/v1, and give a key as "
+            f"{url_name} is not an address: write it like http://127.0.0.1:8000/v1, and give a key as "
             f"{key_name}."
         )
     stream = environ.get(f"{root}_STREAM", "").strip()
     if stream not in ("", "0", "1"):
         raise SettingsError(
-            f"{root}_STREAM is {stream!r}: write 1 to have answers come in pieces, 0 to have them "
-            "come whole, or unset it."
+            f"{root}_STREAM is {stream!r}: write 1 for streamed answers, 0 for whole answers, or unset it."
         )
     return Endpoint(
         url, Secret(environ.get(key_name, "")), key_name, stream == "1" if stream else None

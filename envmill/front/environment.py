@@ -104,7 +104,7 @@ class OpenEnvironment:
             )
         if chosen is None and state is None and not self._states:
             raise SettingsError(
-                f"{self.record.name} has no start of its own. Name a scenario or a state."
+                f"{self.record.name} has no initial state of its own. Name a scenario or a state."
             )
         reset = (
             start(chosen)

@@ -14,7 +14,7 @@ from envmill.base.errors import SettingsError
 from envmill.base.settings import Settings
 from envmill.interop.bundles import Folder
 from envmill.lake.lake import Lake
-from envmill.lake.lineage import RecordInRun, find, read
+from envmill.lake.lineage import WHOLE, RecordInRun, find, read
 from envmill.lake.sql import open_lake
 from schemas.base import Json, Record, is_object
 from schemas.environment import Environment, Test
@@ -39,7 +39,7 @@ def find_playable(settings: Settings, name: str, run: str) -> tuple[Playable, st
     was."""
     if Path(name).suffix == ".json":
         return Playable(_read_file(Path(name)), [], []), ""
-    with open_lake(Lake(settings.lake)) as lake:
+    with open_lake(Lake(settings.lake), question=WHOLE) as lake:
         found = find(lake, name, run)
         if found.table not in ("environments", "scenarios"):
             raise SettingsError(
@@ -85,7 +85,7 @@ def as_playable(found: Folder) -> Playable:
 
 def find_tests(settings: Settings, environment: str, run: str) -> list[Test]:
     """Stored tests of an environment, as the run that is meant holds them."""
-    with open_lake(Lake(settings.lake)) as lake:
+    with open_lake(Lake(settings.lake), question=WHOLE) as lake:
         held = find(lake, environment, run).run
         keys = lake.execute(
             "select id from tests where run = ? and environment = ? order by id",
@@ -96,7 +96,7 @@ def find_tests(settings: Settings, environment: str, run: str) -> list[Test]:
 
 def find_rollout(settings: Settings, name: str, run: str) -> tuple[Rollout, Scenario, Environment]:
     """A stored rollout and what it was played in."""
-    with open_lake(Lake(settings.lake)) as lake:
+    with open_lake(Lake(settings.lake), question=WHOLE) as lake:
         found = find(lake, name, run)
         if found.table != "rollouts":
             raise SettingsError(

@@ -30,7 +30,7 @@ _DROPS = """select gate, reason, count(*) as items from attrition where run = ? 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a run came to. `envmill.query` answers every other question about it."""
+    """Results of a run. `envmill.query` answers other questions about it."""
 
     run: str
     environments: list[str]
@@ -56,7 +56,7 @@ def run_recipe(
     """Run a recipe from its seeds to its exports, and return what was kept.
 
     `author` is a model as `provider:model` (`openai:NAME@SERVER`), or a function that answers prompts, such as the embedded author
-    `offline.answer`. `options` are further settings of a run, as `RunConfig` names them. A run that was cut off goes on when it is
+    `offline.answer`. `options` are further settings of a run, as `RunConfig` names them. A run that was cut off continues when it is
     started again with the same `run`.
     """
     settings = settle(settings)

@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 
 class Session:
-    """One attempt by hand. Nothing that a caller's arguments do raises: a refused call is an
-    Observation with outcome `rejection`."""
+    """One attempt by hand. A wrong argument raises no exception: a refused call is an Observation
+    with outcome `rejection`."""
 
     def __init__(
         self,

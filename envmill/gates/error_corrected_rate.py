@@ -40,7 +40,7 @@ def correct(flagged: Proportion, caught: Proportion, alarms: Proportion) -> Esti
     """
     gain = caught.share - alarms.share
     if gain <= 0:
-        raise ValueError("a judge that flags good and faulty alike says nothing")
+        raise ValueError("a judge that flags good and faulty items equally often tells nothing")
     low, high = _interval(flagged, caught, alarms)
     return Estimate(_clip((flagged.share - alarms.share) / gain), low, high)
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from math import comb
 
 from envmill.gates.error_corrected_rate import Proportion
-from envmill.gates.exploring.batches import play_plans
 from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
 from envmill.gates.exploring.stored_tests import SEED
 from envmill.gates.review import Opinion, ReviewedCall, StateCall, play
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
+from envmill.sandbox.batches import play_plans
 from envmill.verifiers.bounds import limit_share
 from schemas.base import Json, canonical_json, is_object
 

@@ -288,6 +288,6 @@ def _read_folders(folders: Iterable[Path]) -> Iterable[Benchmark]:
         if not benchmark.texts:
             raise SettingsError(
                 f"{folder} holds protected sets and no text among them: give it texts as "
-                f"{', '.join(SUFFIXES)}, or take it away."
+                f"{', '.join(SUFFIXES)}, or remove it."
             )
         yield benchmark

@@ -19,11 +19,12 @@ from envmill.gates.base import (
     gather,
     skip,
 )
-from envmill.gates.exploring.batches import find_program, play_plans
 from envmill.gates.exploring.exploration import explore_draws
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.exploring.observations import ExplorationRun
 from envmill.kinds.trial import BREAKDOWNS
 from envmill.sandbox import Invoke, Look, Reset
+from envmill.sandbox.batches import play_plans
 from envmill.sandbox.results import settle
 from schemas.base import Json
 from schemas.environment import Call, Environment, Test

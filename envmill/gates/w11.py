@@ -5,14 +5,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, gather, skip
-from envmill.gates.exploring.batches import find_program, play_plans
 from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
 from envmill.gates.exploring.quotes import find_misquote
 from envmill.gates.exploring.rows import list_placed, list_rows, list_scalars, list_told
 from envmill.gates.exploring.stored_tests import SEED
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Reset
+from envmill.sandbox.batches import play_plans
 from schemas.base import Json, is_array, is_object
 from schemas.database import Table
 from schemas.ledger import ReasonClass

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from envmill.base.errors import BuildError
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep
-from envmill.gates.exploring.batches import find_program
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.exploring.start_states import find_starts
 from envmill.gates.exploring.table_touches import find_misread
 from envmill.kinds import kind_of

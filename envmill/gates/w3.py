@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, drop, keep, skip
-from envmill.gates.exploring.batches import find_program, play_plans
 from envmill.gates.exploring.expectations import find_unmet, looks_after
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.exploring.stored_tests import StoredTestReplay, replay_stored_tests, show_end
 from envmill.kinds.start import start_test
 from envmill.runtime.schema import find_fault
 from envmill.sandbox import Invoke, Look, Observation, Reset, Sandbox
+from envmill.sandbox.batches import play_plans
 from envmill.toolgraph.chain_player import read_reply
 from schemas.base import Json, is_array, is_object
 from schemas.environment import Environment, Test, Tool

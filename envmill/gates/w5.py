@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, keep, mark, skip
-from envmill.gates.exploring.batches import find_program, play_plans
 from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.exploring.observations import ObservedCall
 from envmill.gates.exploring.rows import list_scalars
 from envmill.gates.exploring.shuffled_orders import could_scatter, list_twists
@@ -31,6 +31,7 @@ from envmill.kinds.replay import describe
 from envmill.kinds.start import CLOCK, start_test
 from envmill.runtime.recorder import Difference, find_difference
 from envmill.sandbox import Advance, Invoke, Look, Observation, Program, Reset, Sandbox, Step
+from envmill.sandbox.batches import play_plans
 from envmill.verifiers.diff import diff_states
 from schemas.base import Json
 from schemas.environment import Test

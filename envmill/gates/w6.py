@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, drop, gather, skip
 from envmill.gates.exploring.arguments import Limit
-from envmill.gates.exploring.batches import PLAN_OVER
 from envmill.gates.exploring.exploration import explore
 from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
 from envmill.gates.exploring.rows import list_keys
+from envmill.sandbox.batches import PLAN_OVER
 from schemas.base import Json
 from schemas.ledger import ReasonClass
 

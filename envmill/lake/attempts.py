@@ -20,7 +20,7 @@ from envmill.lake.commits import find_ended, void
 from envmill.lake.coordination.lease import HeldLease
 from envmill.lake.files import BatchName, folder_of, start_of
 from envmill.lake.merges import MergeRecords
-from envmill.lake.stores.base import Store
+from envmill.lake.stores.base import Store, ask_aside
 from schemas.tables import TABLES
 
 # seconds for an earlier attempt to end: a writer publishes within that, or was killed and never
@@ -69,13 +69,22 @@ class Attempts:
         """Claim the next attempt and see every earlier one ended. What lacks must be asked for after this.
 
         LeaseLost when the lease, looked at after the claim, is another's: whoever took it before that sees our claim."""
-        first, tables = make_stamp(0), list(tables)
+        tables = list(tables)
         while True:
-            stamp = make_stamp(self.next(first.run, first.step, first.bucket))
-            if batch := self.claim(stamp, tables):
+            stamp, batch = await ask_aside(
+                self._store, lambda: self._claim_next(make_stamp, tables)
+            )
+            if batch:
                 await self._confirm(stamp.run, batch, lease)
                 await self._end_before(stamp.run, batch, patience)
                 return stamp, batch
+
+    def _claim_next(
+        self, make_stamp: Callable[[int], Stamp], tables: Iterable[str]
+    ) -> tuple[Stamp, BatchName | None]:
+        first = make_stamp(0)
+        stamp = make_stamp(self.next(first.run, first.step, first.bucket))
+        return stamp, self.claim(stamp, tables)
 
     def ended(self, run: str, start: str = "") -> set[str]:
         """Stems of attempts that are over: committed, merged or void; of the first two those that start so."""
@@ -93,15 +102,20 @@ class Attempts:
             if lease is not None:
                 await lease.confirm()
         except LeaseLost:
-            self.void(run, batch)
+            await ask_aside(self._store, lambda: self.void(run, batch))
             raise
 
     async def _end_before(self, run: str, batch: BatchName, patience: float) -> None:
         deadline = time.monotonic() + patience
-        while still := self._open_before(run, batch):
+
+        def is_busy() -> bool:
+            still = self._open_before(run, batch)
             if time.monotonic() >= deadline:
                 for one in still:
                     self.void(run, one)
+            return bool(still)
+
+        while await ask_aside(self._store, is_busy):  # noqa: ASYNC110  another process ends it
             await asyncio.sleep(_PAUSE)
 
     def _open_before(self, run: str, batch: BatchName) -> list[BatchName]:

@@ -8,6 +8,7 @@ claim of the attempt ─► files of each table ─► attrition file, which com
 # (pyarrow ships no types)
 
 import json
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,7 @@ class Lake:
         self.attempts = Attempts(self.store, self.merges)
         self._enlisted: set[str] = set()
         self._exits: dict[tuple[str, Fingerprint], _Exits] = {}
+        self._following = threading.Lock()
 
     @property
     def url(self) -> str:
@@ -142,7 +144,8 @@ class Lake:
 
     def outcomes(self, run: str, mark: Fingerprint) -> dict[str, Exit]:
         """Subject → outcome of its latest attempt at this step."""
-        return {subject: outcome for subject, (_, outcome) in self._follow(run, mark).items()}
+        last = self._follow(run, mark).copy()  # other threads add to it
+        return {subject: outcome for subject, (_, outcome) in last.items()}
 
     def is_settled(
         self, run: str, mark: Fingerprint, bucket: int | None = None
@@ -153,21 +156,18 @@ class Lake:
 
     def _follow(
         self, run: str, mark: Fingerprint, bucket: int | None = None
-    ) -> Mapping[str, tuple[int, Exit]]:
+    ) -> dict[str, tuple[int, Exit]]:
         """Subject → its latest attempt at a step and what that came to. A step asks once per bucket, and files never change: only new ones
-        are read, and only files of the bucket are listed, where one is named. Of the steps of a run the last few are known."""
+        are read, and only files of the bucket are listed, where one is named. Of the steps of a run the last few are known. Threads that
+        ask at once add to the same."""
         start = "" if bucket is None else start_of(mark.step, bucket)
         gone: FileNotFoundError | None = None
         while True:
-            entries, known = (
-                self._entries("attrition", run, mark, start),
-                self._exits.pop((run, mark), None),
-            )
+            seen = self._list_seen(run, mark) if bucket is None else set[str]()
+            entries = self._entries("attrition", run, mark, start)
             self._check_replaced(run, gone, entries)
-            if known is None or (
-                bucket is None and known.names - {entry.name for entry in entries}
-            ):
-                known = _Exits(set(), {})
+            merged = bool(seen - {entry.name for entry in entries})
+            known = self._recall(run, mark, merged)
             try:
                 self._read_exits(
                     [entry for entry in entries if entry.name not in known.names], mark, known
@@ -175,7 +175,7 @@ class Lake:
             except FileNotFoundError as error:
                 gone = error
             else:
-                return self._remember(run, mark, known)
+                return known.last
 
     def _check_replaced(
         self, run: str, gone: FileNotFoundError | None, entries: Sequence[StoredFile]
@@ -185,13 +185,22 @@ class Lake:
         if gone and gone.filename in {self.store.locate(entry.name) for entry in entries}:
             raise describe_gone(self.store, gone, run) from gone
 
-    def _remember(
-        self, run: str, mark: Fingerprint, known: "_Exits"
-    ) -> Mapping[str, tuple[int, Exit]]:
-        self._exits[run, mark] = known
-        while len(self._exits) > _FOLLOWED:
-            del self._exits[next(iter(self._exits))]
-        return known.last
+    def _list_seen(self, run: str, mark: Fingerprint) -> set[str]:
+        """Files that a step is known from, before they are listed: other threads read newer ones meanwhile."""
+        with self._following:
+            known = self._exits.get((run, mark))
+            return known.names.copy() if known else set[str]()
+
+    def _recall(self, run: str, mark: Fingerprint, merged: bool) -> "_Exits":
+        """What is known of a step; nothing once files that it is known from were merged."""
+        with self._following:
+            known = self._exits.pop((run, mark), None)
+            if known is None or merged:
+                known = _Exits(set(), {})
+            self._exits[run, mark] = known
+            while len(self._exits) > _FOLLOWED:
+                del self._exits[next(iter(self._exits))]
+            return known
 
     def next_attempt(self, run: str, step: str, bucket: int) -> int:
         """One more than any attempt ever claimed."""
@@ -261,12 +270,14 @@ class Lake:
         columns = ["gate", "step", "fingerprint", "subject", "outcome", "try_number"]
         for name, parts in self._read_each(entries, Attrition, columns):
             for exits in (_select_rows(part, mark, {"gate": "exit"}) for part in parts):
-                for subject, outcome, number in zip(
-                    *(exits[column].to_pylist() for column in columns[3:]), strict=True
-                ):
-                    if number > known.last.get(subject, (0, ""))[0]:
-                        known.last[subject] = _ENDS.setdefault((number, outcome), (number, outcome))
-            known.names.add(name)
+                rows = zip(*(exits[column].to_pylist() for column in columns[3:]), strict=True)
+                with self._following:
+                    for subject, outcome, number in rows:
+                        if number > known.last.get(subject, (0, ""))[0]:
+                            end = _ENDS.setdefault((number, outcome), (number, outcome))
+                            known.last[subject] = end
+            with self._following:
+                known.names.add(name)
 
     def _read_each(
         self, entries: Sequence[StoredFile], record: type[Record], columns: list[str] | None

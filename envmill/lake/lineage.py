@@ -42,6 +42,10 @@ PARENTS: Mapping[str, str] = {
 }
 """Table → SQL for the id of the record its row was made from, or speaks of."""
 
+WHOLE = " ".join((*TABLES, "runs"))
+"""Names what a connection must hold for the functions here, for `open_lake`: every table and one
+view. To make all views takes as long again."""
+
 _LEDGERS = ("attrition", "model_calls")
 """Tables too long to be searched for an id that does not say it is theirs."""
 

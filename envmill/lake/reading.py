@@ -143,7 +143,7 @@ def _check(place: str, schema: pa.Schema, record: type[Record]) -> int:
         raise LakeError(
             f"{place} has another shape than version {version} of {record.table}: "
             f"{', '.join(drifted[:6])}. "
-            "Nothing of ours wrote it: move it away, or restore it from a copy."
+            "EnvMill did not write it: move it away, or restore it from a copy."
         )
     return version
 

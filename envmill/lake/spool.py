@@ -90,7 +90,7 @@ class RowSpool:
             self._base.execute("commit")
         except sqlite3.Error as error:
             raise LakeError(
-                f"No row can be put on disk ({error}). Free space below TMPDIR and run again: nothing is lost."
+                f"No row can be written to disk ({error}). Free space below TMPDIR and run again: nothing is lost."
             ) from error
 
     def _make_table(self, columns: str) -> str:

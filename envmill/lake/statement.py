@@ -52,13 +52,11 @@ def _require_reading(connection: DuckDBPyConnection, text: str) -> None:
         kind = str(node.get("type"))
         if kind.endswith("_NODE") and kind not in _READING:
             raise Refused(
-                f"A question only reads: {kind.removesuffix('_NODE').removesuffix('_QUERY')} is "
-                "not for it. Only runs write to the lake."
+                f"A question only reads: {kind.removesuffix('_NODE').removesuffix('_QUERY')} is not allowed. Only runs write to the lake."
             )
         if kind == "TABLE_FUNCTION" and not _FUNCTIONS.fullmatch(name := _name_function(node)):
             raise Refused(
-                f"A question reads tables and views by their names; {name}() is not for it. "
-                "`envmill tables` lists them."
+                f"A question reads tables and views by their names; {name}() is not allowed. `envmill tables` lists them."
             )
 
 

@@ -106,7 +106,7 @@ class Batch:
             self._waiting[name] = Waiting(
                 BatchItem(name, written.body), request.step, request.subject, self._set_aside(name)
             )
-        raise Pending(f"{request.subject} goes out with the next batch.", slip="")
+        raise Pending(f"{request.subject} will be submitted with the next batch.", slip="")
 
     async def hand_in(self) -> tuple[RunningBatch, ...]:
         """Send what waits, and say what is under way. The next question looks at every batch

@@ -1,22 +1,53 @@
 """The caller of one model: limiter, breaker, retries and deadline around its provider.
 
 limiter ─► breaker ─► provider ──outage──► pause ─► again, before those who were never sent
+
+breaker: closed ──many in a row fail──► open ──time──► one call tries ──answered──► closed
+                                         ▲───────────────not answered─┘  (twice the time)
 """
 
 import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from envmill.base.errors import BadRequest, KeyRefused, Outage, Throttled, TimeOver
 from envmill.models.base import Completion, Provider, Request, Usage
-from envmill.models.breaker import Breaker
 from envmill.models.budget import Deferred
-from envmill.models.limiter import Admission, Limiter, ModelLimits
+from envmill.models.limiter import Admission, Limiter, ModelLimits, Shares
 from envmill.models.prompt_statistics import PromptStatistics
-from envmill.models.retries import Retries
-from envmill.models.share import Shares
+
+PAUSES = (0.3, 1.2, 5.0)
+"""Seconds. A longer outage is the run's to wait out."""
+
+_IN_A_ROW = 24  # sendings, retries included: six calls with all their retries
+_SILENCE = 5.0  # seconds they span at least: a moment's hiccup fails everything that is in flight
+_FIRST_REST, _LONGEST_REST = 15.0, 240.0  # seconds
+
+
+@dataclass(frozen=True)
+class Retries:
+    """For outages alone. One place retries: vendors' libraries, providers and recipes do not."""
+
+    pauses: tuple[float, ...] = field(default_factory=lambda: PAUSES)
+    """Before each retry of an outage, give or take half, so that many callers do not come back
+    together."""
+    deadline: float = 900.0
+    """Seconds a call may take from its first sending, retries included. One sending may take them
+    all: a server that works on a
+    request would be paid for both if it were sent again."""
+
+    def pause(self, error: Outage, failed: int, left: float, chance: random.Random) -> float | None:
+        """Seconds to wait before asking again; None when it has been enough. Throttled calls wait
+        in the limiter instead."""
+        if isinstance(error, Throttled):
+            wait = error.facts.get("retry_after") or 0.0
+            return 0.0 if wait < left else None
+        if failed > len(self.pauses):
+            return None
+        wait = self.pauses[failed - 1] * chance.uniform(0.5, 1.5)
+        return wait if wait < left else None
 
 
 @dataclass
@@ -72,11 +103,8 @@ class Caller:
     ) -> None:
         self.name = f"{provider.name}:{provider.model}"
         self.provider, self.experience = provider, PromptStatistics()
-        share = (lambda: shares.of(self.name)) if shares is not None else None
-        self.limiter, self.breaker = (
-            Limiter(self.name, limits, clock, share),
-            Breaker(self.name, clock),
-        )
+        self.limiter = Limiter(self.name, limits, clock, shares)
+        self.breaker = Breaker(self.name, clock)
         self._retries, self._chance, self._clock = retries, chance, clock
         self._refused: KeyRefused | None = None
 
@@ -165,3 +193,60 @@ class Caller:
 
     def _left(self, effort: Effort) -> float:
         return max(0.0, self._retries.deadline - effort.latency(self._clock()))
+
+
+class Breaker:
+    """Counts sendings that nobody answered, since the last that somebody did."""
+
+    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.name, self._clock = name, clock
+        self._failed, self._rest, self._said = 0, _FIRST_REST, ""
+        self._silent_since = 0.0
+        self._opens_at: float | None = None
+        self._trying = False
+
+    @property
+    def open(self) -> bool:
+        """Whether calls are refused for now."""
+        return self._opens_at is not None
+
+    def check(self) -> bool:
+        """Refuse while open; whether this call is the one that tries."""
+        if self._opens_at is None:
+            return False
+        if self._trying or self._clock() < self._opens_at:
+            raise Outage(
+                f"{self.name} answered none of the last {self._failed} requests, so it is not "
+                "asked for now. The last one said: "
+                f"{self._said} {self._render_rest()} Once it answers again, run again: everything "
+                "finished is saved."
+            )
+        self._trying = True
+        return True
+
+    def answered(self) -> None:
+        """Any answer, a refusal of the request too: somebody is there."""
+        self._failed, self._rest, self._opens_at, self._trying = 0, _FIRST_REST, None, False
+
+    def failed(self, said: str, tried: bool) -> None:
+        """A sending had no answer."""
+        now = self._clock()
+        self._silent_since = self._silent_since if self._failed else now
+        self._failed, self._said = self._failed + 1, said
+        if tried:
+            self._rest, self._trying = min(self._rest * 2, _LONGEST_REST), False
+        if tried or (
+            self._opens_at is None
+            and self._failed >= _IN_A_ROW
+            and now - self._silent_since >= _SILENCE
+        ):
+            self._opens_at = now + self._rest
+
+    def let_go(self, tried: bool) -> None:
+        """The call was given up before anything was learnt; another may try."""
+        if tried:
+            self._trying = False
+
+    def _render_rest(self) -> str:
+        rest = (self._opens_at or 0.0) - self._clock()
+        return "One call is trying." if rest <= 0 else f"One call tries again in {rest:.0f} s."

@@ -99,7 +99,7 @@ class ApiConnection:
             raise Outage(
                 f"{who} answered with {kind or 'something'} that is no JSON object, beginning "
                 f"{self.endpoint.key.mask(begins)!r}. "
-                "Something in between may have answered: check the address, and retry the run.",
+                "A proxy may have answered: check the address, and retry the run.",
                 sent=True,
             )
         if fault := _find_fault(body):
@@ -146,7 +146,7 @@ def _write(body: dict[str, Json], who: str) -> bytes:
         return orjson.dumps(body)
     except TypeError as error:
         raise BadRequest(
-            f"The question to {who} cannot be sent: {error}. Mend the inputs of its prompt."
+            f"The question to {who} cannot be sent: {error}. Correct the inputs of its prompt."
         ) from None
 
 

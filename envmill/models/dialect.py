@@ -114,8 +114,7 @@ def render_arguments(call: ToolCall) -> dict[str, Json]:
 def refuse_shape(what: str) -> Outage:
     """An answer of another shape tells nothing about the item."""
     return Outage(
-        f"The answer holds no {what}, though its status was good. Something in between may have "
-        "answered: check the address.",
+        f"The answer holds no {what}, though its status was good. A proxy may have answered: check the address.",
         sent=True,
     )
 

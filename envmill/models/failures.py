@@ -101,8 +101,7 @@ def explain(refusal: ErrorResponse, who: str, endpoint: Endpoint) -> ModelError:
             f"{said}\nRetry the run once it serves again.", retry_after=wait, sent=sent, **facts
         )
     return BadRequest(
-        f"{said}\nMend the model's name, its address or its settings: asking again changes "
-        "nothing.",
+        f"{said}\nCorrect the model's name, its address or its settings: asking again changes nothing.",
         **facts,
     )
 

@@ -19,18 +19,16 @@ from envmill.base.errors import ModelError, Outage
 from envmill.lake.journal import Journal
 from envmill.models.base import Completion, Provider, Request, Role, Spent, ToolCall
 from envmill.models.budget import Amount, Budget, Deferred
-from envmill.models.caller import Caller, Effort
+from envmill.models.caller import Caller, Effort, Retries
 from envmill.models.families import are_related
 from envmill.models.ledger_row import describe, describe_content, describe_usage, recall
-from envmill.models.limiter import ModelLimits
+from envmill.models.limiter import ModelLimits, Shares, is_limited
 from envmill.models.outcome import name_outcome
 from envmill.models.parse import ParsedCompletion, parse_completion
 from envmill.models.prices import Prices
 from envmill.models.prompt_statistics import count_characters
 from envmill.models.redaction import Redactor
-from envmill.models.retries import Retries
 from envmill.models.session import ModelSession
-from envmill.models.share import Shares, is_limited
 from schemas.ledger import ModelCall
 
 _are_kin = cache(are_related)

@@ -25,7 +25,7 @@ def describe_pending(
         f"{step}: {_count(items, 'item waits', 'items wait')} for "
         f"{_count(len(underway), 'batch', 'batches')} ({told}). "
         f"Everything else is saved. "
-        f"The run goes on by itself in {timedelta(seconds=round(seconds))}, or when it is resumed.",
+        f"The run continues by itself in {timedelta(seconds=round(seconds))}, or when it is resumed.",
         step=step,
         items=items,
         again_in=seconds,
@@ -40,7 +40,9 @@ def outlast(pending: Pending | None, failures: Sequence[BaseException]) -> Pendi
         return None
     if not failures:
         return pending
-    return Pending(f"{pending.message}\nOthers found no room: {failures[0]}", **pending.facts)
+    return Pending(
+        f"{pending.message}\nThe budget did not cover others: {failures[0]}", **pending.facts
+    )
 
 
 def _describe(one: RunningBatch) -> str:

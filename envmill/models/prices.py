@@ -75,12 +75,11 @@ class Prices:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise SettingsError(
-                f"There is no price file {path}. Point ENVMILL_PRICES at one, or unset it."
+                f"There is no price file {path}. Set ENVMILL_PRICES to one, or unset it."
             ) from error
         except (OSError, ValueError) as error:
             raise SettingsError(
-                f"The price file {path} cannot be read ({error}). Mend it, or point "
-                "ENVMILL_PRICES at another."
+                f"The price file {path} cannot be read ({error}). Correct it, or set ENVMILL_PRICES to another one."
             ) from error
         if strange := sorted(found.keys() - {"price"}):
             raise SettingsError(

@@ -71,12 +71,12 @@ def read_recording(path: Path) -> list[ModelCall]:
         ) from error
     if not is_object(head) or head.get("kind") != _KIND:
         raise SettingsError(
-            f"{path} is no recording of EnvMill. Make one with `envmill run --record FILE`."
+            f"{path} is not a recording of EnvMill. Make one with `envmill run --record FILE`."
         )
     if head.get("version") != _VERSION or head.get("calls") != len(rows):
         said = f"version {head.get('version')}, {len(rows)} of {head.get('calls')} calls"
         raise SettingsError(
-            f"{path} is damaged or of another EnvMill ({said}). Copy it again, or record anew."
+            f"{path} is damaged or of another EnvMill ({said}). Copy it again, or record again."
         )
     return [_read_row(row, path, number) for number, row in enumerate(rows, start=2)]
 
@@ -95,8 +95,7 @@ def _read_row(row: Json, path: Path, number: int) -> ModelCall:
         )
     except (ValidationError, KeyError, TypeError, ValueError) as error:
         raise SettingsError(
-            f"{path}, line {number} is no model call ({error}). Copy the file again, or record "
-            "anew."
+            f"{path}, line {number} is not a model call ({error}). Copy the file again, or record again."
         ) from error
 
 

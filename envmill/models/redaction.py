@@ -38,7 +38,7 @@ class Redactor:
         self._search, self._sub = _compile(known)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("Secrets are not written down, nor handed to another process.")
+        raise TypeError("Secrets are never written to disk or sent to another process.")
 
     def finds(self, text: str) -> bool:
         """Whether a text holds one of ours."""

@@ -165,7 +165,7 @@ def _check_status(response: dict[str, Json]) -> Completion | None:
         )
     if status == "failed" and code and code not in ("server_error", "vector_store_timeout"):
         raise BadRequest(
-            f"The response failed with {code}: {said}. Mend the request: asking again changes "
+            f"The response failed with {code}: {said}. Correct the request: asking again changes "
             "nothing.",
             code=code,
         )

@@ -85,7 +85,7 @@ class ServerProbe:
             )
         if direct.provider not in VENDORS or not spec.model:
             raise SettingsError(
-                f"{spec} is no model of a server: name one like "
+                f"{spec} is not a model of a server: name one like "
                 f"{', '.join(f'{one}:my-model' for one in VENDORS)}."
             )
         name = spec.endpoint or VENDORS[direct.provider][0]

@@ -147,7 +147,7 @@ class ModelSession:
                 raise BadReply(
                     f"{prompt.name} for {self._subject}: no usable reply after {repair.count} "
                     f"repairs. {repair.complaint}\n"
-                    "Look at its replies in model_calls; mend the prompt, or ask another model.",
+                    "Look at its replies in model_calls; correct the prompt, or ask another model.",
                     stop=repair.stop,
                     complaint=repair.complaint,
                 )

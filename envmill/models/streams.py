@@ -159,7 +159,6 @@ def _add_piece(block: Event, delta: Event) -> None:
 
 def _refuse_end() -> Outage:
     return Outage(
-        "The stream broke off before its end. Retry the run; if it happens again, look at what "
-        "stands between here and the server.",
+        "The stream broke off before its end. Retry the run; if it happens again, check the proxies between this machine and the server.",
         sent=True,
     )

@@ -13,13 +13,12 @@ from envmill.lake.lake import Lake
 from envmill.lake.replies import StoredReplies
 from envmill.models.base import Provider
 from envmill.models.budget import Allowance, Amount, Budget
+from envmill.models.caller import Retries
 from envmill.models.gateway import CallPolicy
-from envmill.models.limiter import ModelLimits
+from envmill.models.limiter import ModelLimits, Shares
 from envmill.models.prices import Prices
 from envmill.models.redaction import Redactor
-from envmill.models.retries import Retries
 from envmill.models.role_models import RoleModels, read_specs
-from envmill.models.share import Shares
 from envmill.models.spec import Spec
 from schemas.ledger import ModelCall, RunEvent
 from schemas.run import RunConfig

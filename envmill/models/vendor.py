@@ -46,8 +46,7 @@ class Vendor:
             completion = self._dialect.read(body)
             return replace(completion, notes=(*written.notes, *completion.notes))
         raise BadRequest(
-            f"{self.name}:{self.model} goes on refusing optional fields. Look at the terms its "
-            "server names."
+            f"{self.name}:{self.model} goes on refusing optional fields. Check which fields its server allows."
         )
 
     def _write(self, request: Request, terms: ModelTerms) -> WireRequest:

@@ -33,13 +33,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """One line of the dossier."""
+    """Finding of one gate about one environment or scenario."""
 
     lap: Lap
     subject: str
     """Id."""
     name: str
-    """What people call it."""
+    """Name of the environment or scenario."""
     title: str
     """What the gate asks."""
     finding: Finding

@@ -92,7 +92,7 @@ def choose(
         cargo = _pay_parts(lake, runs, cargo, err)
     chosen = keep_splits(pay_whole(cargo), options.splits)
     if options.attempts:
-        chosen = pay_turns(add_turns(settings, lake, runs, chosen), options.turn_reward)
+        chosen = pay_turns(add_turns(settings, chosen), options.turn_reward)
         _report_turns(chosen, err)
     stays |= {one.id: f"of split {one.split}, which was not asked for" for one in cargo.scenarios}
     for name in options.consumers:
@@ -131,7 +131,7 @@ def read_load(lake: Lake, run: str) -> ExportInput:
         if step not in marks
     ]:
         raise SettingsError(
-            f"Run {run} has not come to {lacking[0]} yet. Go on with it: `envmill run --resume "
+            f"Run {run} has not come to {lacking[0]} yet. Continue it: `envmill run --resume "
             f"{run}`."
         )
     entered = enter_load(
@@ -139,7 +139,7 @@ def read_load(lake: Lake, run: str) -> ExportInput:
     )
     if not entered:
         raise SettingsError(
-            f"Run {run} collected nothing. `envmill funnel {run}` tells what died where."
+            f"Run {run} collected nothing. `envmill funnel {run}` shows where candidates were dropped."
         )
     load = entered[0].record
     return replace(load, cargo=replace(load.cargo, limits=RolloutLimits.of(config).describe()))
@@ -247,7 +247,7 @@ def _read_band(lake: Lake, runs: Sequence[str], band: str, policy: str) -> Band:
         ) from error
     if not 0 <= least <= most <= 1:
         raise SettingsError(
-            f"Pass rates lie between 0 and 1, the least first: {band!r} is no band of them."
+            f"Pass rates lie between 0 and 1, the least first: {band!r} is not such a band."
         )
     probes = sorted({read_config(lake, run).probe for run in runs})
     if not policy and len(probes) > 1:

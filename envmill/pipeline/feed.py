@@ -55,11 +55,11 @@ def _read(path: Path) -> list[Json]:
         ]
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise SettingsError(
-            f"{path} is no recall feed ({type(error).__name__}: {error}). Name another file."
+            f"{path} is not a recall feed ({type(error).__name__}: {error}). Name another file."
         ) from error
     if not whole:
         raise SettingsError(
-            f"{path} is no recall feed of form {FORM}, or some of its entries are missing. Name "
+            f"{path} is not a recall feed of form {FORM}, or some of its entries are missing. Name "
             "another file."
         )
     return entries

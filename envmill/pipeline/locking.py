@@ -120,7 +120,7 @@ def read_lock(path: Path) -> DataLock:
         ) from error
     except orjson.JSONDecodeError as error:
         raise SettingsError(
-            f"{path} is no JSON ({error}). Name a file that `envmill lock` wrote."
+            f"{path} is not JSON ({error}). Name a file that `envmill lock` wrote."
         ) from error
     form = told.get("lock") if isinstance(told, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
     if form != FORM:
@@ -132,7 +132,7 @@ def read_lock(path: Path) -> DataLock:
     except ValidationError as error:
         fault = error.errors()[0]
         raise SettingsError(
-            f"{path} is no lock: {'.'.join(map(str, fault['loc']))}: {fault['msg']}."
+            f"{path} is not a lock: {'.'.join(map(str, fault['loc']))}: {fault['msg']}."
         ) from error
 
 

@@ -78,7 +78,7 @@ def _read_line(path: Path, number: int, line: str) -> _Line:
         found = _Line.model_validate_json(line)
     except ValidationError as error:
         raise SettingsError(
-            f"Line {number} of {path} is no pass rate: {error.errors()[0]['msg']}."
+            f"Line {number} of {path} is not a pass rate: {error.errors()[0]['msg']}."
         ) from error
     if found.passes is None and found.outcome is None:
         raise SettingsError(f"Line {number} of {path} says neither `passes` nor `outcome`.")

@@ -36,6 +36,7 @@ from schemas.lock import DataLock, LockedScenario, LockedTokenizer
 from schemas.quality import Quarantine
 from schemas.rollout import Bundle
 from schemas.scenario import Scenario
+from schemas.stored import pick
 
 _KINDS = ("environments", "tests", "scenarios", "trajectories", "pairs", "attempts", "transcripts")
 _WORDS = {
@@ -238,10 +239,7 @@ def _describe_error(error: EnvMillError | ValidationError) -> str:
 
 def _restrict(cargo: ExportSet, lock: DataLock) -> ExportSet:
     """The locked rows alone: what the runs got since is no part of it."""
-    rows = {
-        kind: tuple(one for one in getattr(cargo, kind) if one.id in getattr(lock, kind))
-        for kind in _KINDS
-    }
+    rows = {kind: pick(getattr(cargo, kind), getattr(lock, kind)) for kind in _KINDS}
     return replace(cargo, **rows, counts=tuple(StepCount(**one.model_dump()) for one in lock.steps))
 
 

@@ -38,6 +38,7 @@ from envmill.lake.coordination import Coordinator, HeldLease, hold
 from envmill.lake.identity import check_identity
 from envmill.lake.lake import Fingerprint, Lake, group_rows
 from envmill.lake.spool import Shelf
+from envmill.lake.stores.base import ask_aside
 from envmill.models.base import Spent
 from envmill.models.handing import describe_pending, hand_in, outlast
 from envmill.pipeline.calls import RunCalls
@@ -128,7 +129,8 @@ class Runner:
         ):
             if step.name not in self._entered:
                 self._enter(step)
-            is_settled = self.lake.is_settled(self.context.run, self.marks[step.name])
+            asked = partial(self.lake.is_settled, self.context.run, self.marks[step.name])
+            is_settled = await ask_aside(self.lake.store, asked)
             for bucket, names in sorted(self._placed[step.name].get(stripe, {}).items()):
                 lacking = [name for name in names if not is_settled(name)]
                 if not lacking:
@@ -323,7 +325,8 @@ class Runner:
             stamp, attempt = await self.lake.attempts.take_turn(
                 make_stamp, group_rows(_content(done)), patience, lease
             )
-            lacking = {*self._lacking(step, [one.subject.id for one in done], bucket)}
+            names, store = [one.subject.id for one in done], self.lake.store
+            lacking = {*await ask_aside(store, partial(self._lacking, step, names, bucket))}
             done = [one for one in done if one.subject.id in lacking]
             attrition = [
                 row
@@ -331,8 +334,11 @@ class Runner:
                 for row in _attrition_rows(step, self.context.config.recipe, one, stamp.try_number)
             ]
             if not done:
-                self.lake.attempts.void(self.context.run, attempt)
-            elif self.lake.commit(attempt, group_rows(_content(done)), attrition, stamp):
+                await ask_aside(store, partial(self.lake.attempts.void, self.context.run, attempt))
+            elif await ask_aside(
+                store,
+                partial(self.lake.commit, attempt, group_rows(_content(done)), attrition, stamp),
+            ):
                 return
             patience *= 2
 

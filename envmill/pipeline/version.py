@@ -26,9 +26,9 @@ def check_version(run: str, lake: Lake) -> None:
     if begun["line"] != LINE:
         who = f"version {begun['line']}" if begun["line"] else _UNTOLD
         raise SettingsError(
-            f"Run {run} was begun by {who}, and this is {__version__}. What it has is read and "
-            "exported, but it cannot be gone on with. "
-            f"Begin a new one: {render_order(config or {})}"
+            f"Run {run} was begun by {who}, and this is {__version__}. Its results can be read "
+            "and exported, but it cannot be continued. Start a new one: "
+            f"{render_order(config or {})}"
         )
 
 

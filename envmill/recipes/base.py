@@ -127,8 +127,7 @@ _write_no_checks = _refuse("writes no checks: build with `checks` derived")
 
 async def _write_no_part(_part: Part, blueprint: Blueprint, *_: object) -> NoReturn:
     raise SettingsError(
-        f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with the "
-        "recipe it came from."
+        f"The recipe of this run makes no errands, and {blueprint.id} is one: use the recipe it came from."
     )
 
 

@@ -163,7 +163,7 @@ async def _ask_part(
             )
         case "system" | "faults":
             raise SettingsError(
-                f"{blueprint.id} is no system with faults: walk it with the recipe it came from."
+                f"{blueprint.id} is not a system with faults: use the recipe it came from."
             )
 
 

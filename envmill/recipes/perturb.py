@@ -111,8 +111,7 @@ async def _ask_part(
         ).model_dump_json()
     if part != "faults":
         raise SettingsError(
-            f"The recipe of this run makes no errands, and {blueprint.id} is one: walk it with "
-            "the recipe it came from."
+            f"The recipe of this run makes no errands, and {blueprint.id} is one: use the recipe it came from."
         )
     healthy = read_machine(blueprint.files)
     files = {

@@ -199,7 +199,7 @@ def _replace(folder: Path) -> Generator[Path]:
     untouched."""
     if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).exists():
         raise SettingsError(
-            f"{folder} holds something that is no report. Name another folder with --out, or "
+            f"{folder} holds files that are not a report. Name another folder with --out, or "
             "empty that one."
         )
     part = folder.with_name(f".{folder.name}.part")

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from envmill.runtime.canonical import fingerprint
-from envmill.runtime.jail.operations import EMPTY
 from envmill.runtime.jail.state_cache import LARGE
 from envmill.runtime.profiles import check_profile, find_profile
 from envmill.runtime.world import parse_clock
@@ -17,9 +16,6 @@ from schemas.base import Json, digest
 from schemas.environment import Call, Environment, Kind, Tool
 
 Outcome = Literal["ok", "rejection", "failure"]
-_USUAL = len(EMPTY)
-"""Fields of an observation that has nothing besides: the driver sends these always, and checks what
-else it sends."""
 _UNTOLD = {"discoverable", "reads", "writes"}
 """Of a tool: what gates hold the code to, and nobody inside is told."""
 
@@ -222,8 +218,7 @@ Step: TypeAlias = Reset | Invoke | Advance | Look | Changes | Touched | Fetch | 
 
 @dataclass(frozen=True)
 class Observation:
-    """What one step came to. All of it is the program's own claim, decoded, never trusted with
-    more."""
+    """Outcome of one step. The program itself reports all of it, so no trusted code relies on it."""
 
     outcome: Outcome
     """Done, refused (caller's mistake or a rule), or failed (program's fault: crash, timeout,
@@ -251,14 +246,6 @@ class Observation:
 
     @classmethod
     def read(cls, message: Mapping[str, Any], state: dict[str, Json] | None) -> "Observation":
-        if len(message) == _USUAL:
-            # A plan has hundreds of them, and a frozen record's own way of setting eleven fields
-            # takes three times as long.
-            seen = object.__new__(cls)
-            seen.__dict__.update(
-                message, state=state, uses={}, notifications=[], delay=0.0, weather=[], denied=[]
-            )
-            return seen
         beside = {
             name: message[name]
             for name in ("uses", "notifications", "delay", "weather", "denied")

@@ -98,7 +98,7 @@ class DriverPool:
                 raise SandboxError(
                     "This kernel offers neither seccomp nor Landlock nor namespaces, so generated "
                     "code would run unconfined. "
-                    "Use another machine, or say --trust-generated-code "
+                    "Use another machine, or give --trust-generated-code "
                     "(ENVMILL_TRUST_GENERATED_CODE=1) if you trust every program."
                 )
             self._links[place] = link

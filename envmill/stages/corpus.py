@@ -74,12 +74,12 @@ def _read_rows(path: Path) -> Iterator[dict[str, Json]]:
                 row: Json = orjson.loads(line)
             except orjson.JSONDecodeError as error:
                 raise SettingsError(
-                    f"{path}, line {number}, is no JSON ({error}). A corpus is JSONL, one object "
+                    f"{path}, line {number}, is not JSON ({error}). A corpus is JSONL, one object "
                     "a line, or Parquet."
                 ) from error
             if not is_object(row):
                 raise SettingsError(
-                    f"{path}, line {number}, is no object. A corpus is JSONL, one object a line, "
+                    f"{path}, line {number}, is not an object. A corpus is JSONL, one object a line, "
                     "or Parquet."
                 )
             yield row
@@ -91,5 +91,5 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Json]]:
             yield from batch.to_pylist()
     except ArrowException as error:
         raise SettingsError(
-            f"{path} is no Parquet file that can be read ({error}). Write it anew, or give JSONL."
+            f"{path} is not a readable Parquet file ({error}). Write it again, or give JSONL."
         ) from error

@@ -56,8 +56,7 @@ class _Keeper:
                 return json.loads(line)
         code = await asyncio.to_thread(self.process.wait)
         raise SandboxError(
-            f"A process that holds subjects against the gates died ({code}). Nothing is known "
-            "about its subject: retry it."
+            f"A gate worker died ({code}). Nothing is known about its subject: retry it."
         )
 
     async def close(self) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from envmill.gates.base import Finding, keep, pass_by
-from envmill.gates.exploring.batches import find_program, play_plans
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.w3 import play_tests
 from envmill.kinds.authoring.complaint import Complaint
 from envmill.kinds.authoring.promises import PromisedCall, read_row
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Reset, Sandbox
+from envmill.sandbox.batches import play_plans
 from schemas.base import Json, is_object
 from schemas.database import Promise
 from schemas.environment import Environment, Test

@@ -134,9 +134,9 @@ def write_review(
     """One judgement, beside the run's own rows. A lock must name what is there: a lock on nothing
     would hold nothing."""
     if not reviewer.strip():
-        raise SettingsError("A review says who looked: give --by a name.")
+        raise SettingsError("A review needs a reviewer: give --by a name.")
     if judgement == "reject" and not note.strip():
-        raise SettingsError("A rejection says why: give it a --note.")
+        raise SettingsError("A rejection needs a reason: give it a --note.")
     if missing := [lock for lock in locks if lock not in list_lockable(lake, run, subject)]:
         known = "\n".join(f"  {one}" for one in list_lockable(lake, run, subject)) or "  (nothing)"
         raise SettingsError(

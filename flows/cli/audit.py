@@ -32,14 +32,13 @@ def audit(
         str, typer.Option(help="Run to look in; the latest that holds the record when left out.")
     ] = "",
     seed: Annotated[
-        int, typer.Option(help="Seed of everything random; another one must come to the same.")
+        int, typer.Option(help="Seed of everything random. Another seed must give the same result.")
     ] = 0,
     json: Annotated[
         bool, typer.Option("--json", help="The dossier with all evidence, as JSON.")
     ] = False,
 ) -> None:
-    """Run every gate and print what each saw, without stopping at the first drop. Nothing is
-    written.
+    """Run every gate and print each finding, without stopping at the first drop. Nothing is written.
 
     Exits with 0 when nothing was dropped, 1 when something was, 2 for bad input, 3 when a gate
     could not do its work.

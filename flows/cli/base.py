@@ -19,13 +19,13 @@ def base(
         ),
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Also where there is one: packages get newer.")
+        bool, typer.Option("--again", help="Make it again where there is one, with newer packages.")
     ] = False,
 ) -> None:
     """Make the base image of terminal environments: Debian with the packages of
     data/seeds/base/packages.txt, by debootstrap, as root.
 
-    It takes a minute or two and needs Debian's archive only. Kept as one tarball with its digest
+    It takes a minute or two and needs Debian's archive only. It is stored as one tarball with its digest
     under data/images, or ENVMILL_IMAGES.
     """
     from envmill.base.errors import SandboxError

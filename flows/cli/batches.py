@@ -19,12 +19,11 @@ def batches(
     cancel: Annotated[
         str,
         typer.Option(
-            help="Slip to call off. What is done counts; the rest is handed in again when the run "
-            "goes on."
+            help="Slip (id of a batch in the list) to cancel. Finished answers count; the rest is submitted again when the run is resumed."
         ),
     ] = "",
 ) -> None:
-    """A run's batches: when each was handed in, under which id, and what came of it."""
+    """List a run's batches: when each was submitted, its id, and how it ended."""
     from envmill.lake.lake import Lake
     from envmill.models.batches.slips import Slips
     from flows.cli.table import show
@@ -66,7 +65,7 @@ def _call_off(context: typer.Context, slips: "Slips", run: str, name: str) -> No
     if found is None:
         raise SettingsError(f"Run {run} has no slip {name}. `envmill batches {run}` lists them.")
     if not found.id or found.closed:
-        raise SettingsError(f"Slip {name} is {found.state}: there is nothing to call off.")
+        raise SettingsError(f"Slip {name} is {found.state}: there is nothing to cancel.")
 
     async def cancel() -> None:
         carrier = open_carrier(

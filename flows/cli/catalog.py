@@ -9,7 +9,7 @@ import typer
 from flows.cli.printing import print_as_json, print_text
 from flows.local.home import Home
 
-Name = Annotated[str | None, typer.Argument(help="One of them, for its columns.")]
+Name = Annotated[str | None, typer.Argument(help="Table or view to describe.")]
 
 
 def tables(
@@ -19,7 +19,7 @@ def tables(
         bool, typer.Option("--json-schema", help="The records as JSON Schema.")
     ] = False,
 ) -> None:
-    """The lake's tables with rows, runs and bytes; with NAME its columns and what they mean."""
+    """List the lake's tables with rows, runs and bytes; with NAME, the table's columns and their meanings."""
     from flows.cli.table import show
     from schemas.tables import TABLES
 
@@ -43,7 +43,7 @@ def views(
         ),
     ] = False,
 ) -> None:
-    """The views with what they say; with NAME its columns and questions to begin with."""
+    """List the views and their meanings; with NAME, the view's columns and example queries."""
     from envmill.lake.views import VIEWS
     from flows.cli.table import show
 

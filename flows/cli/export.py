@@ -40,15 +40,17 @@ def export(
         list[str] | None, typer.Option(help="train, validation or test; all when left out.")
     ] = None,
     provisional: Annotated[
-        bool, typer.Option(help="Export items too that a required gate could not measure.")
+        bool, typer.Option(help="Also export items that a required gate could not measure.")
     ] = False,
     with_tier: Annotated[
         str,
-        typer.Option("--with", help="`suspected` exports items with an undecided suspicion too."),
+        typer.Option("--with", help="`suspected` also exports items with an undecided suspicion."),
     ] = "",
     scripted: Annotated[
         bool,
-        typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too."),
+        typer.Option(
+            help="Add to `sft` what scripted policies did in environments that a model wrote."
+        ),
     ] = False,
     band: Annotated[
         str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")
@@ -66,8 +68,8 @@ def export(
     partial: Annotated[
         bool,
         typer.Option(
-            help="Let verifiers that pay for parts do so in rows and consumers' folders, where "
-            "nobody earns blindly."
+            help="Pay for parts of a job, in rows and consumers' folders, where attackers and "
+            "blind search earn nothing (docs/exports.md)."
         ),
     ] = False,
     attempts: Annotated[
@@ -77,7 +79,8 @@ def export(
     turn_reward: Annotated[
         float,
         typer.Option(
-            help="Add so much to rewards for turns that gain all goals; needs --attempts and "
+            help="Weight of the reward for turns, on top of the rollout's (docs/exports.md); "
+            "needs --attempts and "
             "--partial."
         ),
     ] = 0.0,
@@ -102,8 +105,8 @@ def export(
         Path | None, typer.Option(help="Folder to make; one named after the content when left out.")
     ] = None,
 ) -> None:
-    """Export what runs kept. Only `--attempts` plays anything again; the same rows make the same
-    bytes, and what stays is told."""
+    """Export what runs kept. The same rows make the same bytes, and everything left out is
+    reported. Only `--attempts` plays rollouts again."""
     from envmill.pipeline.exporting import choose, pack
 
     asked = {
@@ -279,7 +282,7 @@ def _read_variables(given: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise SettingsError(
             f"--template-args is a JSON object, for example '{{\"enable_thinking\": false}}', and "
-            f"{given!r} is none."
+            f"{given!r} is not."
         )
     return found
 

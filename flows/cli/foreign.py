@@ -18,7 +18,9 @@ def import_(
     context: typer.Context,
     system: Annotated[
         str,
-        typer.Argument(help="Whose it is: envscaler, awm, envfactory, harbor, endless or tau2."),
+        typer.Argument(
+            help="System that released it: envscaler, awm, envfactory, harbor, endless or tau2."
+        ),
     ],
     folder: Annotated[
         Path,
@@ -31,7 +33,7 @@ def import_(
     tools: Annotated[
         Path | None,
         typer.Option(
-            help="Of tau2, a program of the domain, or a folder of them; our own stand in where it is left out."
+            help="For tau2: a program of the domain, or a folder of programs; EnvMill's own when left out."
         ),
     ] = None,
 ) -> None:

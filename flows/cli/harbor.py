@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def validate(
     folders: Annotated[list[Path], typer.Argument(help="Harbor folders, or tarballs of them.")],
 ) -> None:
-    """Hold Harbor folders to the format. Stricter than Harbor, which passes over keys it does not
-    know; exits with 1 when one is wrong."""
+    """Check Harbor folders against the format. Unknown keys are faults here; Harbor ignores them.
+    Exits with 1 when a folder is wrong."""
     from envmill.base.errors import SettingsError
     from envmill.interop.harbor.tree import read_tree
     from envmill.interop.harbor.validating import find_faults
@@ -39,15 +39,13 @@ def validate(
 def grade(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(help="A Harbor folder, or a tarball of one.")],
-    solution: Annotated[
-        bool, typer.Option("--solution", help="Run its solution first; otherwise nothing is done.")
-    ] = False,
+    solution: Annotated[bool, typer.Option("--solution", help="Run its solution first.")] = False,
     engine: Annotated[
         str, typer.Option(help="box or docker; the first that works when left out.")
     ] = "",
 ) -> None:
-    """Grade a Harbor folder in a container: nothing done, or its solution. Exits with 1 where there
-    is no reward, which is never a 0."""
+    """Grade a Harbor folder in a container, untouched or after its solution. Exits with 1 when
+    there is no reward; that is not a reward of 0."""
     found = asyncio.run(_grade(context.obj, folder, solution, engine))
     print_text("no reward" if found.reward is None else f"reward {found.reward:g}")
     if found.reward is None:

@@ -13,7 +13,7 @@ from envmill.base.version import __version__
 from envmill.front.holdings import Playable, as_playable, find_rollout
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
-from envmill.lake.lineage import find
+from envmill.lake.lineage import WHOLE, find
 from envmill.lake.sql import open_lake
 from envmill.verifiers.version import find_verifier_version
 from flows.cli.question import find_run
@@ -45,7 +45,7 @@ def find_rollouts(
     played in."""
     lake = Lake(home.settings.lake)
     if name.startswith(f"{Rollout.prefix}_"):
-        with open_lake(lake) as opened:
+        with open_lake(lake, question=WHOLE) as opened:
             meant = find(opened, name, run).run
         return meant, [find_rollout(home.settings, name, meant)]
     meant = find_run(home, name)

@@ -27,14 +27,17 @@ def lock(
         list[str] | None, typer.Option(help="train, validation or test; all when left out.")
     ] = None,
     provisional: Annotated[
-        bool, typer.Option(help="Take items too that a required gate could not measure.")
+        bool, typer.Option(help="Also lock items that a required gate could not measure.")
     ] = False,
     with_tier: Annotated[
-        str, typer.Option("--with", help="`suspected` takes items with an undecided suspicion too.")
+        str,
+        typer.Option("--with", help="`suspected` also locks items with an undecided suspicion."),
     ] = "",
     scripted: Annotated[
         bool,
-        typer.Option(help="Give `sft` what scripts did in environments that a model wrote, too."),
+        typer.Option(
+            help="Add to `sft` what scripted policies did in environments that a model wrote."
+        ),
     ] = False,
     band: Annotated[
         str, typer.Option(help="Pass rates to select scenarios by, as LEAST,MOST: `0.1,0.9`.")
@@ -51,7 +54,9 @@ def lock(
     ] = None,
     partial: Annotated[
         bool,
-        typer.Option(help="Let verifiers that pay for parts do so, where nobody earns blindly."),
+        typer.Option(
+            help="Pay for parts of a job, where attackers and blind search earn nothing (docs/exports.md)."
+        ),
     ] = False,
     attempts: Annotated[
         bool,
@@ -60,7 +65,7 @@ def lock(
     turn_reward: Annotated[
         float,
         typer.Option(
-            help="Add so much to rewards for turns that gain all goals; needs --attempts and "
+            help="Weight of the reward for turns, on top of the rollout's (docs/exports.md); needs --attempts and "
             "--partial."
         ),
     ] = 0.0,
@@ -136,8 +141,7 @@ def rebuild(
     other_versions: Annotated[
         bool,
         typer.Option(
-            help="Try with other versions of EnvMill or its libraries than locked it; the bytes "
-            "must be the same all the same."
+            help="Try with other versions of EnvMill or its libraries than locked it; the bytes must still be the same."
         ),
     ] = False,
     tokenizer: Annotated[
@@ -185,8 +189,7 @@ def diff(
     before: Annotated[Path, typer.Argument(help="A lock.")],
     after: Annotated[Path, typer.Argument(help="The lock to compare it with.")],
 ) -> None:
-    """Say how two locks differ: scenarios that came, went or have another verifier, and what made
-    the difference.
+    """Show how two locks differ: scenarios that were added, were removed or have another verifier, and the cause.
 
     Exits with 1 when they differ.
     """

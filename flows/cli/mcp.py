@@ -43,7 +43,7 @@ def mcp(
     clock: Annotated[
         str, typer.Option(help="Virtual time at the start, ISO 8601; the scenario's when left out.")
     ] = "",
-    actor: Annotated[str, typer.Option(help="Whose tools are offered.")] = "agent",
+    actor: Annotated[str, typer.Option(help="Actor whose tools are offered.")] = "agent",
     side: Annotated[
         str,
         typer.Option(
@@ -80,7 +80,7 @@ def mcp(
     score: Annotated[
         Path | None,
         typer.Option(
-            help="Serve nothing: the verdict on what --record wrote. Exits with 1 unless it passes."
+            help="Serve nothing. Print the verdict on what --record wrote. Exits with 1 unless it is pass."
         ),
     ] = None,
     say: Annotated[
@@ -97,8 +97,7 @@ def mcp(
     """Serve an environment's tools to an MCP client: over standard input and output, or over HTTP
     with a session for each client.
 
-    The client has no way to a verdict. What it did is recorded with --record, and scored afterwards
-    with --score.
+    The client cannot see a verdict. --record stores what it did, and --score judges that afterwards.
     """
     found = _find(context.obj, env, scenario, run)
     if score is None:
@@ -161,7 +160,7 @@ def _make_reset(
     )
     if not states:
         raise SettingsError(
-            f"{playable.environment.name} has no start of its own. Choose one by --scenario ID or "
+            f"{playable.environment.name} has no initial state of its own. Choose one by --scenario ID or "
             "--state FILE."
         )
     clock, seed = (
@@ -171,7 +170,7 @@ def _make_reset(
     try:
         return Reset(states[0], clock, seed)
     except ValueError:
-        raise SettingsError(f"{clock!r} is no time. Write ISO 8601, like {CLOCK}.") from None
+        raise SettingsError(f"{clock!r} is not a time. Write ISO 8601, like {CLOCK}.") from None
 
 
 def _open_user(
@@ -186,7 +185,7 @@ def _open_user(
         raise SettingsError(f"There is no side {side!r}: write --side agent or --side user.")
     if token is None:
         raise SettingsError(
-            "Two sides need two credentials. Name a file for the user's: --user-token FILE."
+            "The two sides need different tokens. Name a file for the user's: --user-token FILE."
         )
     return brief_user(scenario.user.model_dump()) if scenario else "", token
 
@@ -254,8 +253,7 @@ async def _score(
         )
     if not recording.scenario:
         raise SettingsError(
-            f"{path} was recorded from a start of its own, which nothing judges. Record in a "
-            "scenario: --scenario ID."
+            f"{path} was recorded without a scenario, so no verifier can judge it. Record with --scenario ID."
         )
     judged = _choose(playable, recording.scenario)
     if scenario and scenario.id != judged.id:

@@ -15,8 +15,7 @@ def models(
         float, typer.Option(min=0.1, max=600, help="Most seconds to wait for a server.")
     ] = 10.0,
 ) -> None:
-    """Servers that are set, or models by name: whether they can be reached, whose they are, whether
-    they have a price.
+    """List the servers that are set, or check models by name: whether they can be reached, who serves them, whether they have a price.
 
     Each server is asked for its list of models, which costs nothing. Exits with 1 when a model that
     was named cannot be used.

@@ -38,8 +38,7 @@ def names(
         ),
     ] = None,
 ) -> None:
-    """Themes that models named or that were mined, run by run: how many, how many of them new in
-    the lake, and fields of work."""
+    """List themes that models named or that were mined, run by run: how many, how many of them new in the lake, and fields of work."""
     from envmill.report.curve import render_curve
     from flows.cli.question import ask
     from flows.cli.table import show

@@ -38,9 +38,8 @@ def play(
     """Play an environment by hand: call tools as any actor, see what changed, undo, let time pass,
     score a scenario.
 
-    Lines come from the terminal or from standard input; `help` lists what can be said. Exits with 1
-    when it could not begin, or a line
-    was not understood.
+    Commands are read from the terminal or from standard input; `help` lists them. Exits with 1 when
+    the session could not start, or a command was not understood.
     """
     if not asyncio.run(_play(context.obj, env, state, seed, run, json)):
         raise typer.Exit(1)
@@ -51,8 +50,8 @@ def replay(
     rollout: Annotated[str, typer.Argument(help="Id of a rollout, or the beginning of one.")],
     run: Run = "",
 ) -> None:
-    """Play a stored rollout again in a fresh session: identical, or the first difference (and exit
-    code 1)."""
+    """Play a stored rollout again in a new session, and print `identical` or the first difference.
+    Exits with 1 when they differ."""
     if difference := asyncio.run(_replay(context.obj, rollout, run)):
         print_text(f"different: {difference}")
         raise typer.Exit(1)

@@ -29,7 +29,7 @@ def prompt(
     ] = False,
     wire: Wire = "",
 ) -> None:
-    """The prompts with their steps and hashes; with NAME its text, slots open or filled."""
+    """List the prompts with their steps and hashes; with NAME, print its text with open or filled slots."""
     from flows.cli.table import show
 
     prompts = collect_prompts()

@@ -41,7 +41,7 @@ def protect(
     """Make a sketch of a benchmark: salted hashes that gate F3 compares texts with. The file holds
     no text of the benchmark.
 
-    Measures which share of planted copies the sketch finds, since nobody can measure that later.
+    Measures which share of planted copies the sketch finds, since that cannot be measured later.
     The same files make the same sketch.
     """
     from envmill.base.errors import SettingsError
@@ -52,9 +52,11 @@ def protect(
 
     home: Home = context.obj
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise SettingsError(f"{name!r} is no name of a file: use letters, digits, dots and dashes.")
+        raise SettingsError(f"{name!r} is not a file name: use letters, digits, dots and dashes.")
     if embed not in ("", "minilm"):
-        raise SettingsError(f"{embed!r} is no embedder of tasks: use minilm, or leave --embed out.")
+        raise SettingsError(
+            f"{embed!r} is not an embedder of tasks: use minilm, or leave --embed out."
+        )
     sketch = make_sketch(
         read_benchmark(folder, layout), BenchmarkSource(name, version, licence, address), embed
     )

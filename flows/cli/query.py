@@ -80,13 +80,13 @@ def sql(
         str,
         typer.Argument(help="One SELECT or EXPLAIN statement; `-` reads it from standard input."),
     ],
-    json: Annotated[bool, typer.Option("--json", help="One JSON array of objects.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON array of objects.")] = False,
     csv: Annotated[
         bool,
         typer.Option(
             "--csv",
-            help="CSV with a header. A text that a spreadsheet would take for a formula stands "
-            "behind an apostrophe.",
+            help="Print CSV with a header. A text that a spreadsheet would read as a formula gets "
+            "a leading apostrophe.",
         ),
     ] = False,
     parquet: Annotated[
@@ -99,11 +99,11 @@ def sql(
     timeout: Annotated[float, typer.Option(min=0.001, max=86400, help="Most seconds.")] = 30.0,
     memory: Annotated[str, typer.Option(help="Most memory, like 4GB.")] = "1GB",
 ) -> None:
-    """Ask the lake in SQL. Tables and views stand there by their names: `envmill tables`, `envmill
-    views`.
+    """Query the lake in SQL. `envmill tables` and `envmill views` list the names of tables and
+    views.
 
-    A table on a terminal, tab-separated lines otherwise. Only the lake can be read, and nothing
-    written.
+    The answer is a table on a terminal, and tab-separated lines otherwise. A query reads the lake
+    and nothing else.
     """
     from envmill.lake.sql import QueryLimits
     from flows.cli.answering import AnswerFormat, answer
@@ -113,7 +113,7 @@ def sql(
 
 
 def funnel(context: typer.Context, run: Run = None) -> None:
-    """What entered each step of a run, and what became of it."""
+    """Show what entered each step of a run, and what became of it."""
     from flows.cli.question import FUNNEL, ask, find_run
     from flows.cli.table import show
 
@@ -121,7 +121,7 @@ def funnel(context: typer.Context, run: Run = None) -> None:
 
 
 def failures(context: typer.Context, run: Run = None) -> None:
-    """Why candidates of a run did not go on, with one example each."""
+    """Show why candidates of a run were dropped or ended in error, with one example each."""
     from flows.cli.question import ask, find_run
     from flows.cli.table import show
 
@@ -129,8 +129,8 @@ def failures(context: typer.Context, run: Run = None) -> None:
 
 
 def cost(context: typer.Context, run: Run = None) -> None:
-    """What a run spent: by recipe and step, role and model, prompt, in repairs, per kept item, and
-    for each kept environment and scenario.
+    """Show what a run spent: by recipe and step, role and model, prompt, in repairs, per kept item,
+    and for each kept environment and scenario.
 
     A sum is empty when one of its prices is unknown.
     """

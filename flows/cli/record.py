@@ -44,16 +44,15 @@ def show(
     run: Annotated[
         str, typer.Option(help="Run to look in; the latest that holds the record when left out.")
     ] = "",
-    json: Annotated[bool, typer.Option("--json", help="The record alone, as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the record alone, as JSON.")] = False,
 ) -> None:
-    """One record of any table: what it says, where it came from up to its seed, and what became of
-    it."""
+    """Show one record of any table: its content, its origin up to the seed, and what became of it."""
     from envmill.lake.lake import Lake
-    from envmill.lake.lineage import find, read
+    from envmill.lake.lineage import WHOLE, find, read
     from envmill.lake.sql import open_lake
 
     lake = Lake(context.obj.settings.lake)
-    with open_lake(lake) as connection:
+    with open_lake(lake, question=f"{WHOLE} {EXITS} {BOUNDS}") as connection:
         found = find(connection, id, run)
         values = read(connection, found)
         if json:

@@ -20,7 +20,7 @@ def report(
         typer.Option(help="Folder to write; reports/RUN beside the bundles when left out."),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Every turn of every attempt, and not of a sample.")
+        bool, typer.Option("--all", help="Show every turn of every attempt, not only of a sample.")
     ] = False,
     sample: Annotated[
         int,
@@ -30,14 +30,15 @@ def report(
         ),
     ] = SAMPLE,
     replay: Annotated[
-        bool, typer.Option(help="Play those again in the jail, to say what each call changed.")
+        bool,
+        typer.Option(
+            help="Play the sampled attempts again in the jail, to show what each call changed."
+        ),
     ] = True,
 ) -> None:
-    """Write a report of a run: what it yielded and cost, what died and why, and every row behind
-    each number.
+    """Write a report of a run: what it yielded and cost, what was dropped and why, and every row behind each number.
 
-    Open its index.html from the disk: it needs no server and asks nothing of the network. A report
-    that is there is replaced.
+    Open its index.html from the disk: it needs no server and loads nothing from the network. An existing report is replaced.
     """
     from flows.cli.question import find_run
 

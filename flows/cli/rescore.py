@@ -16,7 +16,7 @@ def rescore(
     id: Annotated[
         str,
         typer.Argument(
-            help="Rollout, or a run for all its rollouts; the beginning of an id will do."
+            help="Id of a rollout, or of a run for all its rollouts; the beginning of an id is enough."
         ),
     ],
     run: Annotated[

@@ -19,18 +19,20 @@ def review(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="Id to judge, a run among them; alone, a run whose queue is shown: the latest "
-            "when left out."
+            help="Id of an environment, scenario or run to judge. With no other option: run whose queue is shown, the latest when left out."
         ),
     ] = None,
-    accept: Annotated[bool, typer.Option("--accept", help="It is right.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Judge it as right.")] = False,
     reject: Annotated[
         bool,
         typer.Option(
-            "--reject", help="It is wrong: no filter keeps it and no export holds it from now on."
+            "--reject",
+            help="Judge it as wrong: no filter keeps it and no export holds it from now on.",
         ),
     ] = False,
-    note: Annotated[str, typer.Option(help="Your words; alone, a note that decides nothing.")] = "",
+    note: Annotated[
+        str, typer.Option(help="Words of the judgement. Alone, they are stored and decide nothing.")
+    ] = "",
     same_as: Annotated[
         str,
         typer.Option(
@@ -40,11 +42,11 @@ def review(
     ] = "",
     lock: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A rule, fact or check, as it is called, that no repair may change; repeatable."
-        ),
+        typer.Option(help="Name of a rule, fact or check that no repair may change; repeatable."),
     ] = None,
-    by: Annotated[str, typer.Option(help="Who looked; your login name when left out.")] = "",
+    by: Annotated[
+        str, typer.Option(help="Name of the reviewer; your login name when left out.")
+    ] = "",
     bundle: Annotated[
         str,
         typer.Option(
@@ -103,14 +105,14 @@ def _choose(accept: bool, reject: bool, note: str) -> "Judgement":
 def _judge(
     lake: "Lake", what: str, run: str, judgement: "Judgement", note: str, locks: list[str], by: str
 ) -> None:
-    from envmill.lake.lineage import find
+    from envmill.lake.lineage import WHOLE, find
     from envmill.lake.sql import open_lake
     from envmill.stages.review import write_review
 
     if what in lake.runs():
         _judge_night(lake, what, judgement, note, locks, by)
         return
-    with open_lake(lake) as opened:
+    with open_lake(lake, question=WHOLE) as opened:
         found = find(opened, what, run)
     if found.table not in ("environments", "scenarios"):
         raise SettingsError(
@@ -128,14 +130,14 @@ def _judge_pair(
     lake: "Lake", what: str, other: str, judgement: "Judgement", note: str, by: str
 ) -> None:
     """Two scenarios, of one run or of two."""
-    from envmill.lake.lineage import find
+    from envmill.lake.lineage import WHOLE, find
     from envmill.lake.sql import open_lake
     from envmill.stages.review import name_pair, write_review
 
-    with open_lake(lake) as opened:
+    with open_lake(lake, question=WHOLE) as opened:
         one, two = find(opened, what, ""), find(opened, other, "")
     if one.id == two.id or {one.table, two.table} != {"scenarios"}:
-        raise SettingsError(f"{what} and {other} are no two scenarios: name two whose ids differ.")
+        raise SettingsError(f"{what} and {other} are not two scenarios: name two whose ids differ.")
     write_review(lake, one.run, name_pair(one.id, two.id), by, judgement, note)
     print_text(
         f"{by} says that {one.id} and {two.id} are "

@@ -76,7 +76,7 @@ async def _play(
         )
     if policy == "model":
         raise SettingsError(
-            "A model plays within a run, whose budget and journal it goes by: envmill run --probe "
+            "A model plays only in a run, which has a budget and a journal: envmill run --probe "
             "model --policy provider:model"
         )
     actor = find_policy(policy)
@@ -84,7 +84,7 @@ async def _play(
     found = next((one for one in playable.scenarios if one.id == meant), None)
     if found is None:
         raise SettingsError(
-            f"{name} is no scenario. `envmill show {name}` lists those of an environment."
+            f"{name} is not a scenario. `envmill show {name}` lists those of an environment."
         )
     async with open_sandbox(home.settings, drivers=1) as sandbox:
         return await play_scenario(

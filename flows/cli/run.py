@@ -50,9 +50,9 @@ def run(
     """Run the factory once. Every setting of a run is an option; one that is left out keeps its
     default.
 
-    Several recipes, like `--recipe awm,scaleenv`, are a run each, one after another. Exits with 0
+    Several recipes, like `--recipe awm,scaleenv`, get one run each, one after another. Exits with 0
     only when the run completes.
-    Ctrl-C ends the run; --resume goes on with it, and may be given another --budget or
+    Ctrl-C ends the run; --resume continues it, also with another --budget or
     --budget-tokens.
     """
     from flows.cli.order import make_config, run_factory

@@ -73,7 +73,7 @@ def _find_folder(home: Home, bundle: Path) -> Path:
         return bundle.resolve()
     if not (bundle / "bundle.json").exists():
         raise SettingsError(
-            f"{bundle} is no exported folder and no bundle folder. Write one: envmill export RUN "
+            f"{bundle} is neither an exported folder nor a bundle folder. Write one: envmill export RUN "
             "--for openenv."
         )
     read = open_folder(bundle)

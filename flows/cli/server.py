@@ -21,14 +21,14 @@ def up(
         bool,
         typer.Option(
             "--check",
-            help="Start nothing; say what is up and what is not. Exits with 1 for the latter.",
+            help="Start nothing. Print what runs and what does not. Exits with 1 if something does not run.",
         ),
     ] = False,
     service: Annotated[
         bool,
         typer.Option(
             "--service",
-            help="Start nothing; write the unit file that has systemd keep this home up.",
+            help="Start nothing. Write a unit file with which systemd keeps this home running.",
         ),
     ] = False,
     remote: Annotated[
@@ -38,14 +38,14 @@ def up(
     profile: Annotated[
         Literal["process", "docker"] | None,
         typer.Option(
-            help="What a flow run is: a process of this machine, or a container of its Docker engine. Kept until it is changed."
+            help="How a flow run is started: as a process of this machine, or as a Docker container. Stored until it is changed."
         ),
     ] = None,
     stay: Annotated[
         bool,
         typer.Option(
             "--stay",
-            help="Do not return; SIGTERM or Ctrl-C brings everything down. For containers.",
+            help="Do not return. SIGTERM or Ctrl-C stops everything. For containers.",
         ),
     ] = False,
 ) -> None:

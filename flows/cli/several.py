@@ -35,7 +35,7 @@ def run_recipes(
             "-n" if name == "preview" else f"--{name.replace('_', '-')}" for name in taken
         )
         raise SettingsError(
-            f"Several recipes are a run each. Leave out {named}, or name one recipe."
+            f"Each recipe gets a run of its own. Leave out {named}, or name one recipe."
         )
     recipes = read_recipes(given["recipe"])
     configs = [make_config({**given, "recipe": recipe}, None, home) for recipe in recipes]

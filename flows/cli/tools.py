@@ -24,7 +24,7 @@ def tools(
     action: Annotated[
         str,
         typer.Argument(
-            help="read: what the documents hold. audit: what nobody can supply. propose: domains."
+            help="read: what the documents hold. audit: arguments that cannot be supplied. propose: domains."
         ),
     ],
     documents: Annotated[
@@ -47,8 +47,7 @@ def tools(
         ),
     ] = None,
 ) -> None:
-    """Documents of tools: what they hold, what stands in the way of calling it, and what
-    environments could be made of it.
+    """Read documents of tools: what they hold, what prevents calls, and which environments could be made of them.
 
     No model is asked and no code is written. A recipe that starts from documents makes the
     environments: see `envmill run --documents`.

@@ -19,12 +19,11 @@ def compact(
         ),
     ] = 3600.0,
 ) -> None:
-    """Merge each run's many files into few, keep what views say of finished runs, and remove what
-    was replaced long ago.
+    """Merge each run's many files into few, store the rows of views for finished runs, and remove files that were replaced long ago.
 
     A lake on local disk also gets `views.sql`, the views for a DuckDB shell: `duckdb -init
     LAKE/views.sql`.
-    Safe at any time, beside running factories too; killed halfway it changes nothing.
+    It is safe at any time, also while runs write. If it is killed halfway, nothing has changed.
     """
     from envmill.lake.compaction import compact as compact_run
     from envmill.lake.lake import Lake
@@ -47,8 +46,7 @@ def compact(
 
 
 def doctor(context: typer.Context) -> None:
-    """Check what EnvMill stands on, one line each: ok, or short with the mend. Exits with 1 when
-    anything is short."""
+    """Check what EnvMill needs of this machine, one line each: `ok`, or `short` with what to do. Exits with 1 when a line is short."""
     from flows.cli.examination import examine
 
     short = 0

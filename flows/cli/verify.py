@@ -34,7 +34,7 @@ def verify(
         raise SettingsError("--sha256 is the digest of one folder. Name one folder.")
     if sha256 is not None and not re.fullmatch("[0-9a-f]{64}", sha256.lower()):
         raise SettingsError(
-            f"--sha256 is {sha256[:80]!r}, which is no SHA-256. Give the 64 hex digits that were "
+            f"--sha256 is {sha256[:80]!r}, which is not a SHA-256. Give the 64 hex digits that were "
             "published."
         )
     reports = {folder: compare_digests(folder) for folder in folders}

@@ -162,7 +162,7 @@ class Home:
             }
         except (ValueError, AttributeError):
             raise SettingsError(
-                'PREFECT_CLIENT_CUSTOM_HEADERS is no JSON object: write it like {"X-Name": '
+                'PREFECT_CLIENT_CUSTOM_HEADERS is not a JSON object: write it like {"X-Name": '
                 '"value"}.'
             ) from None
 

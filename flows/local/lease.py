@@ -111,8 +111,7 @@ async def _take(handle: int, home: Path, flow_run: str, patience: float) -> None
             lease = read_lease(home, flow_run)
             by = f"process {lease.pid} on {lease.host}" if lease else "another process"
             raise EnvMillError(
-                f"Flow run {flow_run} is already walked by {by}, which goes on. Let it end, or "
-                "end it; then Retry."
+                f"Flow run {flow_run} is already worked on by {by}, which is still alive. Let it finish or stop it; then Retry."
             )
         await asyncio.sleep(_POLL)
 

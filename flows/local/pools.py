@@ -49,7 +49,7 @@ def check_profile(name: ProfileName) -> None:
     """Refuse one whose worker is not installed."""
     if name == "docker" and importlib.util.find_spec("prefect_docker") is None:
         raise SettingsError(
-            "The profile docker needs Prefect's Docker worker, which is not here: pip install 'envmill[docker]'."
+            "The profile docker needs Prefect's Docker worker, which is not installed: pip install 'envmill[docker]'."
         )
 
 

@@ -61,7 +61,7 @@ class SpreadCrew:
         state: State[Any] = future.state
         if not state.is_final():
             lost = StepFailed(
-                f"{step.name}: the worker that had bucket {bucket} is gone. What it finished is saved; Retry."
+                f"{step.name}: the cluster worker that had bucket {bucket} died. What it finished is saved; Retry."
             )
             return await exception_to_failed_state(lost)
         if state.is_completed():
@@ -114,7 +114,7 @@ def make_runner(name: RunnerName, settings: Settings) -> TaskRunner[Any]:
         return make_ray_runner(settings)
     except ImportError as error:
         raise SettingsError(
-            f"The runner {name} needs packages that are not here ({error}). Install them: pip install 'envmill[{name}]'."
+            f"The runner {name} needs packages that are not installed ({error}). Install them: pip install 'envmill[{name}]'."
         ) from error
 
 
@@ -122,5 +122,5 @@ def _check(walk: Runner) -> None:
     door = walk.context.door
     if any(isinstance(provider, Batch) for provider in (door.provider, *door.others.values())):
         raise SettingsError(
-            "A run that asks for batches is walked by one process, which hands them in. Use --runner local."
+            "A run that uses batches has one process, which submits them. Use --runner local."
         )

@@ -1,4 +1,5 @@
-"""Dask as a runner: a cluster that is there, or worker processes of this machine. Every connection is TLS with a certificate on both sides.
+"""Dask as a runner: a cluster that is there, or worker processes of this machine. Every connection
+is TLS with a certificate on both sides.
 
 ENVMILL_DASK=tls://scheduler:8786   joins it; certificates come from Dask's own configuration
 (unset)                             starts one on loopback, with certificates that live as long as it does
@@ -27,11 +28,13 @@ def make_dask_runner(settings: Settings) -> TaskRunner[Any]:
     if address := settings.dask:
         if not address.startswith("tls://"):
             raise SettingsError(
-                f"ENVMILL_DASK is {address!r}: whoever reaches a scheduler runs code on its workers, so name one by tls://."
+                f"ENVMILL_DASK is {address!r}: a process that reaches a scheduler can run code on "
+                "its cluster, so give an address that begins with tls://."
             )
         security = Security()  # as Dask's configuration says
         return DaskTaskRunner(address=address, client_kwargs={"security": security})
-    # Pages of scheduler and workers would be open to every user of this machine: they serve nothing.
+    # Pages of scheduler and workers would be open to every user of this machine: they serve
+    # nothing.
     dask.config.set({"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []})
     workers = os.cpu_count() or 1
     return DaskTaskRunner(

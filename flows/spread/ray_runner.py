@@ -33,7 +33,7 @@ def make_ray_runner(settings: Settings) -> TaskRunner[Any]:
         }
     elif settings.ray.rpartition(":")[0] not in _LOOPBACK and os.environ.get("RAY_USE_TLS") != "1":
         raise SettingsError(
-            f"ENVMILL_RAY is {settings.ray!r}, another machine: a token in clear would travel there. Give Ray certificates, and "
+            f"ENVMILL_RAY is {settings.ray!r}, another machine: the token would be sent there unencrypted. Give Ray certificates, and "
             "set RAY_USE_TLS=1."
         )
     from prefect_ray import RayTaskRunner

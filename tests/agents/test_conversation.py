@@ -353,7 +353,7 @@ async def test_a_user_who_cannot_be_reached_is_an_outage(
 async def test_a_model_without_a_door_is_told_so(
     sandbox: Sandbox, policy: str, person: str
 ) -> None:
-    with pytest.raises(SettingsError, match="nobody to ask"):
+    with pytest.raises(SettingsError, match="A model is to play the user"):
         await play_scenario(
             find_policy(policy), TALK, SHED, sandbox, "probe", 0, form="conversation", user=person
         )

@@ -63,7 +63,7 @@ def make_stub(walk: Runner, items: int) -> PipelineStep:
     limits, shares, budget = door.discipline.limits, door.discipline.shares, door.discipline.budget
     assert shares is not None
     assert budget is not None
-    limiter = Limiter("stub/stub", limits, share=lambda: shares.of("stub/stub"))
+    limiter = Limiter("stub/stub", limits, shares=shares)
 
     def enter(_: StepInputs) -> Subjects[object]:
         return Subjects([f"env_{number:020x}" for number in range(items)], make_subject)

@@ -31,7 +31,7 @@ def invoke(home: Home, *arguments: str) -> Result:
         "ENVMILL_LAKE": settings.lake,
         "ENVMILL_PORT": "0",
     }
-    return CliRunner().invoke(make_app(), list(arguments), env=environment)
+    return CliRunner().invoke(make_app(arguments), list(arguments), env=environment)
 
 
 def read(result: Result) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ def invoke(home: Home, *arguments: str, folder: Path | None = None) -> Result:
         "ENVMILL_PORT": "0",
     }
     told = {"ENVMILL_CALIBRATIONS": str(folder)} if folder else {}
-    return CliRunner().invoke(make_app(), list(arguments), env=environment | told)
+    return CliRunner().invoke(make_app(arguments), list(arguments), env=environment | told)
 
 
 def test_a_calibration_is_counted_stored_and_listed(home: Home, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def invoke(home: Home, *arguments: str) -> Result:
         "ENVMILL_IMAGES": f"{home.folder}/images",
         "DOCKER_HOST": NOWHERE,
     }
-    return CliRunner().invoke(make_app(), arguments, env=environ)
+    return CliRunner().invoke(make_app(arguments), arguments, env=environ)
 
 
 def test_doctor_says_which_engines_work_and_why_others_do_not(

@@ -30,6 +30,7 @@ CONFIG = RunConfig(
     keep=1,
     seed=11,
     mistakes=0.0,
+    search=20,
     polarities={"achieve": 1},
     exporters=("sft",),
 )
@@ -54,7 +55,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def ask(surroundings: dict[str, str], *words: str) -> Result:
-    return CliRunner(env=surroundings).invoke(make_app(), ["export", *words])
+    return CliRunner(env=surroundings).invoke(make_app(["export"]), ["export", *words])
 
 
 def test_the_step_exports_what_the_settings_name(finished: dict[str, str]) -> None:
@@ -455,7 +456,9 @@ def read_lines(folder: Path) -> list[Any]:
         pytest.param(
             ["r1", "--chat-template", "x"], "Name a folder with --tokenizer", id="template alone"
         ),
-        pytest.param(["r1", "--tokenizer", "/nowhere"], "is no tokenizer folder", id="tokenizer"),
+        pytest.param(
+            ["r1", "--tokenizer", "/nowhere"], "is not a tokenizer folder", id="tokenizer"
+        ),
         pytest.param(
             ["r1", "--tokenizer", "/nowhere", "--template-args", "[]"],
             "is a JSON object",

@@ -34,7 +34,7 @@ def invoke(home: Home, *arguments: str) -> Result:
         "ENVMILL_LAKE": home.settings.lake,
         "ENVMILL_PORT": "0",
     }
-    result = CliRunner().invoke(make_app(), arguments, env=environ)
+    result = CliRunner().invoke(make_app(arguments), arguments, env=environ)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -102,7 +102,7 @@ def _kill_on_the_way(surroundings: dict[str, str], lake: Path) -> None:
 
 
 def ask(surroundings: dict[str, str], *words: str) -> Result:
-    return CliRunner(env=surroundings).invoke(make_app(), [*words])
+    return CliRunner(env=surroundings).invoke(make_app(words), [*words])
 
 
 def hash_files(folder: Path) -> dict[str, str]:
@@ -463,10 +463,10 @@ def test_a_difference_is_told_in_words(locked: tuple[dict[str, str], Path], tmp_
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "lock of form None"),
         ('{"lock": 9}', "reads 1"),
-        ('{"lock": 1}', "is no lock: versions"),
+        ('{"lock": 1}', "is not a lock: versions"),
     ],
 )
 def test_a_file_that_is_no_lock_is_refused(content: str, said: str, tmp_path: Path) -> None:

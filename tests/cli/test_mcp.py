@@ -29,7 +29,7 @@ def list_environ(home: Home) -> dict[str, str]:
 
 
 def score(home: Home, *words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(make_app(), ["mcp", *words], env=list_environ(home))
+    done = CliRunner().invoke(make_app(["mcp"]), ["mcp", *words], env=list_environ(home))
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.exit_code, done.stdout

@@ -42,7 +42,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def say(surroundings: dict[str, str], *words: str) -> Result:
-    return CliRunner(env=surroundings).invoke(make_app(), list(words))
+    return CliRunner(env=surroundings).invoke(make_app(words), list(words))
 
 
 def test_every_table_and_view_is_read(surroundings: dict[str, str]) -> None:

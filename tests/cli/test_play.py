@@ -92,7 +92,9 @@ def invoke(home: Home, *arguments: str, lines: tuple[str, ...] = ()) -> Result:
         "ENVMILL_LAKE": home.settings.lake,
         "ENVMILL_PORT": "0",
     }
-    result = CliRunner().invoke(make_app(), arguments, env=environ, input="\n".join(lines) + "\n")
+    result = CliRunner().invoke(
+        make_app(arguments), arguments, env=environ, input="\n".join(lines) + "\n"
+    )
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -382,7 +384,7 @@ def test_a_scripted_policy_plays_before_ones_eyes(
         pytest.param([LEND.id, "--policy", "clever"], r"skilled@0\.7", id="no such policy"),
         pytest.param([LEND.id, "--policy", "model"], "envmill run --probe model", id="a model"),
         pytest.param([LEND.id, "--form", "letter"], "--form conversation", id="no such form"),
-        pytest.param([SHED.id], "is no scenario", id="no scenario"),
+        pytest.param([SHED.id], "is not a scenario", id="no scenario"),
     ],
 )
 def test_what_cannot_be_shown_is_told(full: Home, asked: list[str], mend: str) -> None:

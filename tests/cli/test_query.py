@@ -65,7 +65,7 @@ def envmill(home: Home, *arguments: str, given: str = "") -> subprocess.Complete
 def invoke(home: Home, *arguments: str) -> Result:
     """The same in this process, where no error is expected."""
     environ = {"ENVMILL_HOME": str(home.folder), "ENVMILL_LAKE": home.settings.lake}
-    result = CliRunner().invoke(make_app(), arguments, env=environ)
+    result = CliRunner().invoke(make_app(arguments), arguments, env=environ)
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -23,7 +23,7 @@ __all__ = ["finished"]
 
 
 def ask(surroundings: dict[str, str], *words: str) -> Result:
-    return CliRunner(env=surroundings).invoke(make_app(), [*words])
+    return CliRunner(env=surroundings).invoke(make_app(words), [*words])
 
 
 @pytest.fixture

@@ -118,5 +118,5 @@ def test_a_login_and_a_certificate_are_shown_and_checked(
 
 @pytest.mark.parametrize("custom", ["x", "[]", "1"])
 def test_headers_that_are_none_are_told(tmp_path: Path, custom: str) -> None:
-    with pytest.raises(SettingsError, match="is no JSON object"):
+    with pytest.raises(SettingsError, match="is not a JSON object"):
         ask(tmp_path, "http://127.0.0.1:1", PREFECT_CLIENT_CUSTOM_HEADERS=custom)

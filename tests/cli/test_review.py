@@ -88,11 +88,11 @@ def test_two_scenarios_are_called_the_same_task_and_that_is_taken_back(
     [
         ((SOUND.id, "--accept", "--reject"), "exclude each other"),
         ((SOUND.id, "--lock=x"), "give --accept, --reject or --note too"),
-        ((SOUND.id, "--reject"), "A rejection says why"),
+        ((SOUND.id, "--reject"), "A rejection needs a reason"),
         (("scn_none", "--accept"), "No record"),
         (("--bundle=none",), "No bundle none"),
-        ((SOUND.id, f"--same-as={SOUND.id}"), "no two scenarios"),
-        ((SOUND.id, f"--same-as={ENVIRONMENT.id}"), "no two scenarios"),
+        ((SOUND.id, f"--same-as={SOUND.id}"), "not two scenarios"),
+        ((SOUND.id, f"--same-as={ENVIRONMENT.id}"), "not two scenarios"),
     ],
 )
 def test_what_makes_no_sense_is_told(

@@ -49,7 +49,7 @@ def run(home: Home, *words: str) -> None:
         "ENVMILL_LAKE": home.settings.lake,
         "ENVMILL_PORT": "0",
     }
-    done = CliRunner().invoke(make_app(), ["serve", *words], env=settings)
+    done = CliRunner().invoke(make_app(["serve"]), ["serve", *words], env=settings)
     if done.exception:
         raise done.exception
 
@@ -92,7 +92,7 @@ def test_a_bundle_folder_is_written_out_below_the_home(
 def test_what_cannot_be_served_is_said(
     home: Home, tmp_path: Path, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SettingsError, match="no exported folder and no bundle folder"):
+    with pytest.raises(SettingsError, match="neither an exported folder nor a bundle folder"):
         run(home, str(tmp_path))
     write_folder(tmp_path / "empty", Folder(SHED))
     with pytest.raises(SettingsError, match="no scenario that can be served"):

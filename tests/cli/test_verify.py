@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def ask(*words: str | Path) -> Result:
-    return CliRunner().invoke(make_app(), ["verify", *map(str, words)])
+    return CliRunner().invoke(make_app(["verify"]), ["verify", *map(str, words)])
 
 
 def test_a_folder_as_exported_passes_and_stays_readable(folder: Path) -> None:
@@ -180,7 +180,7 @@ def test_one_bad_folder_of_several_is_named(folder: Path, tmp_path: Path) -> Non
 def test_an_empty_digest_is_not_none(folder: Path, given: str) -> None:
     """Nor is another text: as `--sha256 "$(curl …)"` gives it when curl fails."""
     result = ask(folder, "--sha256", given)
-    assert (type(result.exception).__name__, "which is no SHA-256" in str(result.exception)) == (
+    assert (type(result.exception).__name__, "which is not a SHA-256" in str(result.exception)) == (
         "SettingsError",
         True,
     ), result.output

@@ -248,7 +248,7 @@ async def test_a_lease_says_who_walks_and_is_gone_afterwards(tmp_path: Path) -> 
             lease = read_lease(tmp_path, RUN)
         assert lease.pid == os.getpid()
         assert not lease.is_live_elsewhere(time.time())
-        with pytest.raises(EnvMillError, match=f"already walked by process {os.getpid()}"):
+        with pytest.raises(EnvMillError, match=f"already worked on by process {os.getpid()}"):
             async with hold_lease(tmp_path, RUN, patience=0):
                 pass
         assert is_held(tmp_path, RUN)

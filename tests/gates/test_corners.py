@@ -4,9 +4,9 @@ what lies beside is known."""
 import pytest
 import pytest_asyncio
 
-from envmill.gates.exploring.batches import find_program
 from envmill.gates.exploring.boundary_states import find_edge, list_comparisons
 from envmill.gates.exploring.earlier_values import find_standings
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.review import ReviewedCall, StateCall, play
 from envmill.sandbox import Sandbox
 from schemas.base import Json

@@ -119,8 +119,8 @@ def test_a_check_that_finds_too_little_claims_nothing_but_what_it_finds(
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", '{"a": "b"}\n{"a', "a.jsonl, line 2, is no JSON"),
-        ("a.parquet", "PAR1", "is no protected set that can be read"),
+        ("a.jsonl", '{"a": "b"}\n{"a', "a.jsonl, line 2, is not JSON"),
+        ("a.parquet", "PAR1", "is not a readable protected set"),
         ("a.txt", "x", "no text"),
     ],
 )

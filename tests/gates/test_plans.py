@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from envmill.gates.exploring.batches import PLAN_OVER, play_plans
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Step
+from envmill.sandbox.batches import PLAN_OVER, play_plans
 from tests.gates.specimens import ground
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -41,7 +41,7 @@ class Hurried:
         self.messages = 0
 
     async def play(
-        self, program: Program, steps: Sequence[Step], *, in_place: bool = False
+        self, program: Program, steps: Sequence[Step], **manner: Any
     ) -> list[Observation]:
         self.messages += 1
         starts = [place for place, step in enumerate(steps) if isinstance(step, Reset)]
@@ -49,7 +49,7 @@ class Hurried:
         over = Observation(
             "failure", [], PLAN_OVER, "The plan's time was used up before this step.", "", None
         )
-        reached = await self._sandbox.play(program, steps[:end], in_place=in_place) if end else []
+        reached = await self._sandbox.play(program, steps[:end], **manner) if end else []
         return [*reached, *[over for _ in steps[end:]]]
 
 

@@ -241,7 +241,7 @@ def test_text_beside_sketches_is_protected_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no more", b"\x93NUMPY"])
 def test_a_broken_sketch_is_named(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "bench.sketch").write_bytes(content)
-    with pytest.raises(SettingsError, match=r"bench\.sketch is no sketch"):
+    with pytest.raises(SettingsError, match=r"bench\.sketch is not a sketch"):
         read_protected(tmp_path)
 
 
@@ -317,7 +317,7 @@ def test_the_layout_of_tau2_has_instructions_tickets_tools_and_policies(tmp_path
 
 
 def test_a_folder_that_is_none_or_an_unknown_layout_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="is no folder"):
+    with pytest.raises(SettingsError, match="is not a folder"):
         read_benchmark(tmp_path / "none")
     with pytest.raises(SettingsError, match="no layout harbor"):
         read_benchmark(tmp_path, "harbor")

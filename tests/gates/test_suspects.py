@@ -7,8 +7,8 @@ import pytest
 
 from envmill.gates.base import GateContext
 from envmill.gates.error_corrected_rate import Proportion
-from envmill.gates.exploring.batches import find_program
 from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.faulty_tools import (
     CaseOpinion,
     exceed,

@@ -252,7 +252,7 @@ async def test_a_state_that_cannot_be_begun_says_so(terminals: Sandbox) -> None:
     stormy = await terminals.play(
         Program.of(SHARE), [Reset({}, BROKEN.clock, 0, {"profile": "rough", "seed": 0})]
     )
-    assert "no weather" in stormy[0].message
+    assert "no weather profile" in stormy[0].message
     await terminals.inspect(Program.of(SHARE))
 
 

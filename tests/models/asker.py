@@ -9,8 +9,6 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-import openai  # noqa: F401  a second, spent before `ready`: kills are to fall among the questions
-
 from envmill.base.errors import BudgetReached
 from envmill.lake.arrow import Stamp
 from envmill.lake.coordination import FolderCoordinator
@@ -18,7 +16,7 @@ from envmill.lake.journal import read_calls, seal
 from envmill.lake.lake import Lake
 from envmill.models.budget import Allowance, Amount, Budget
 from envmill.models.gateway import Known
-from envmill.models.share import Shares
+from envmill.models.limiter import Shares
 from schemas.ledger import ModelCall
 from tests.models.calling import PROMPT, Answer, Question, open_door
 
@@ -85,6 +83,8 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
+    import openai  # noqa: F401  a second, spent before `ready`: kills are to fall among the questions
+
     _folder, _vendor, _root, _first, _last = sys.argv[1:6]
     _tokens = int(sys.argv[6]) if len(sys.argv) > 6 else None
     sys.exit(

@@ -18,8 +18,8 @@ from envmill.models.batch import Batch
 from envmill.models.batches import CARRIERS, DIALECTS
 from envmill.models.batches.base import Carrier
 from envmill.models.batches.slips import Slips
+from envmill.models.caller import Retries
 from envmill.models.gateway import CallPolicy, Gateway
-from envmill.models.retries import Retries
 from tests.models.calling import GOOD, KEY, PROMPT, Answer, Question
 from tests.models.vendors.launch import Loopback
 

@@ -8,17 +8,16 @@ from envmill.base.settings import Endpoint, Secret
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.anthropic import Messages
 from envmill.models.budget import Budget
+from envmill.models.caller import Retries
 from envmill.models.connection import ApiConnection
 from envmill.models.gateway import CallPolicy, Gateway, Known
-from envmill.models.limiter import ModelLimits
+from envmill.models.limiter import ModelLimits, Shares
 from envmill.models.openai import Chat
 from envmill.models.prices import Prices
 from envmill.models.prompt import Prompt
 from envmill.models.redaction import Redactor
 from envmill.models.responses import Responses
-from envmill.models.retries import Retries
 from envmill.models.sdk import SILENCE
-from envmill.models.share import Shares
 from envmill.models.vendor import Vendor
 from schemas.base import Contract
 from schemas.ledger import ModelCall

@@ -4,7 +4,7 @@ when it is over."""
 import pytest
 
 from envmill.base.errors import Outage
-from envmill.models.breaker import Breaker
+from envmill.models.caller import Breaker
 
 
 class Clock:

@@ -1,7 +1,7 @@
 """When a rate is believed: complaints by chance leave it alone, a real bound is found and kept to,
 and it is never starved."""
 
-from envmill.models.rate import Rate
+from envmill.models.limiter import Rate
 
 
 def send(rate: Rate, seconds: int, each: int, refused: int) -> None:

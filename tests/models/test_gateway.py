@@ -13,12 +13,12 @@ import pytest
 from envmill.base.errors import BadReply, Outage, SettingsError
 from envmill.lake.journal import Journal, read_calls
 from envmill.models.base import Provider
+from envmill.models.caller import Retries
 from envmill.models.gateway import CallPolicy, Gateway
 from envmill.models.offline import Offline
 from envmill.models.parse import parse_reply
 from envmill.models.prompt import Prompt
 from envmill.models.replay import Replay
-from envmill.models.retries import Retries
 from schemas.base import Contract, Json
 from schemas.ledger import ModelCall
 

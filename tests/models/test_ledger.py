@@ -16,12 +16,12 @@ from envmill.lake.arrow import Stamp
 from envmill.lake.journal import Journal, read_calls, seal
 from envmill.lake.lake import Lake
 from envmill.models.base import Completion, Message, Request, Spent, ToolCall, ToolSpec, Usage
+from envmill.models.caller import Retries
 from envmill.models.gateway import CallPolicy, Gateway
 from envmill.models.limiter import ModelLimits
 from envmill.models.prices import Prices
 from envmill.models.prompt import Prompt
 from envmill.models.redaction import Redactor
-from envmill.models.retries import Retries
 from schemas.base import Contract
 from schemas.ledger import ModelCall
 from schemas.shapes import upgrade

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from envmill.base.errors import Throttled
-from envmill.models.limiter import Limiter, ModelLimits
-from envmill.models.window import Window
+from envmill.models.limiter import Limiter, ModelLimits, Window
 
 
 async def work(limiter: Limiter, seen: list[int]) -> None:

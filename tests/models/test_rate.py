@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from envmill.models.rate import Rate
+from envmill.models.limiter import Rate
 
 
 def send_all(rate: Rate, seconds: float, amount: float = 1.0) -> list[float]:

@@ -167,14 +167,14 @@ async def test_no_key_of_ours_is_in_a_recording(tmp_path: Path) -> None:
         (lambda text: text.replace('"version":1', '"version":2', 1), "version 2"),
         (
             lambda text: text.replace('"kind":"envmill recording"', '"kind":"song"', 1),
-            "is no recording",
+            "is not a recording",
         ),
         (
             lambda text: text.replace('"prompt":"count"', '"tune":"count"', 1),
-            "line 2 is no model call",
+            "line 2 is not a model call",
         ),
-        (lambda text: text.replace('"sample":0', '"sample":7', 1), "line 2 is no model call"),
-        (lambda text: "[]\n" * 5, "is no recording"),
+        (lambda text: text.replace('"sample":0', '"sample":7', 1), "line 2 is not a model call"),
+        (lambda text: "[]\n" * 5, "is not a recording"),
     ],
 )
 def test_a_damaged_recording_is_refused(

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import pickle
+import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,7 +131,7 @@ async def test_a_run_writes_its_key_nowhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setattr("envmill.models.retries.PAUSES", (0.01,))
+    monkeypatch.setattr("envmill.models.caller.PAUSES", (0.01,))
     settings = settings_of(tmp_path, vendors)
     vendors.say(BLUEPRINT)
     if ending == "echoed-in-an-error":
@@ -165,21 +166,31 @@ async def test_no_process_of_the_jail_knows_a_key(
 
 
 def test_settings_hand_no_key_to_another_process(vendors: Loopback, tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="not written down"):
+    with pytest.raises(TypeError, match="never written to disk"):
         pickle.dumps(settings_of(tmp_path, vendors))
 
 
+def set_apart() -> None:
+    """From here on `gc.get_objects` lists what came to be since: not what other tests left."""
+    gc.collect()
+    gc.freeze()
+
+
 def list_shown() -> list[str]:
-    """Everything alive of ours and of what carries our calls, as it shows itself; ours with what it
-    holds."""
-    gc.collect()  # what an earlier test left behind is not this one's
+    """Everything of ours and of what carries our calls that came to be since `set_apart`, as it
+    shows itself, ours with what it holds; and what our modules hold."""
+    gc.collect()
     alive = [(str(type(one).__module__), one) for one in gc.get_objects() if type(one) is not type]
     ours = [
         repr(one) + repr(getattr(one, "__dict__", ""))
         for place, one in alive
         if place.startswith("envmill")
     ]
-    return ours + [repr(one) for place, one in alive if place.startswith(("httpx2", "httpcore2"))]
+    modules = [
+        repr(vars(module)) for name, module in [*sys.modules.items()] if name.startswith("envmill")
+    ]
+    carriers = [repr(one) for place, one in alive if place.startswith(("httpx2", "httpcore2"))]
+    return ours + modules + carriers
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -197,6 +208,7 @@ async def test_nothing_that_holds_a_key_shows_it_or_hands_it_on(
             "seed": 1,
         }
     )
+    set_apart()
     async with open_walk("r1", config, settings_of(tmp_path, vendors)) as opened:
         await opened.walk(STEPS[:1])
         shown = list_shown()
@@ -208,7 +220,7 @@ async def test_nothing_that_holds_a_key_shows_it_or_hands_it_on(
             door.provider,
             door,
         ):
-            with pytest.raises(TypeError, match=r"not written down|cannot pickle"):
+            with pytest.raises(TypeError, match=r"never written to disk|cannot pickle"):
                 pickle.dumps(holder)
     assert any("Redactor" in one for one in shown)
     assert any("Endpoint" in one for one in shown)

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from envmill.lake.coordination import FolderCoordinator
-from envmill.models.limiter import Limiter, ModelLimits
-from envmill.models.rate import Rate
-from envmill.models.share import Share, SharedLoad, Shares, is_limited
+from envmill.models.limiter import Limiter, ModelLimits, Rate, Share, SharedLoad, Shares, is_limited
 from tests.models.asker import IN_FLIGHT
 from tests.models.test_model_kill import start
 from tests.models.vendors.launch import Loopback
@@ -78,9 +76,7 @@ async def test_two_of_them_are_let_through_as_often_as_one(
         return sent
 
     shares = [Shares(FolderCoordinator(tmp_path), lambda: now[0]) for _ in range(2)]
-    one, two = (
-        Limiter("m", limits, lambda: now[0], lambda share=share: share.of("m")) for share in shares
-    )
+    one, two = (Limiter("m", limits, lambda: now[0], share) for share in shares)
     alone = await count([one], 30)
     between = await count([one, two], 30)
     assert 300 <= alone <= 330
@@ -92,9 +88,7 @@ async def test_two_of_them_are_let_through_as_often_as_one(
 
 async def test_who_waits_for_anothers_call_goes_when_it_has_ended(tmp_path: Path) -> None:
     shares = [Shares(FolderCoordinator(tmp_path)) for _ in range(2)]
-    one, two = (
-        Limiter("m", ModelLimits(1), share=lambda share=share: share.of("m")) for share in shares
-    )
+    one, two = (Limiter("m", ModelLimits(1), shares=share) for share in shares)
     passage = await one.enter(1, 10.0)
     second = asyncio.create_task(two.enter(1, 10.0))
     await asyncio.sleep(0.5)

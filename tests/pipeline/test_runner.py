@@ -120,7 +120,7 @@ def settings_in(folder: Path) -> Settings:
 
 
 def ask(settings: Settings, question: str) -> list[Any]:
-    return open_views(Lake(settings.lake)).execute(question).fetchall()
+    return open_views(Lake(settings.lake), question=question).execute(question).fetchall()
 
 
 def test_nobody_is_lost_between_two_steps(finished: tuple[Settings, Counting]) -> None:
@@ -292,7 +292,7 @@ def test_a_run_is_finished_when_it_says_so_and_lacks_nothing(
 async def test_an_outage_fails_the_step_after_saving_the_rest_and_only_the_rest_runs_again(
     finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envmill.models.retries.PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("envmill.models.caller.PAUSES", (0.0, 0.0))
     settings, counting = settings_in(tmp_path), Counting()
     counting.down = frozenset({1})
     with pytest.raises(StepFailed, match="scenarios-generate") as failed:

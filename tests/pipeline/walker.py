@@ -17,7 +17,7 @@ from pathlib import Path
 import offline as author
 from envmill.base.errors import EnvMillError, Outage
 from envmill.base.settings import Settings
-from envmill.models import retries
+from envmill.models import caller
 from flows.opening import open_walk
 from schemas.base import Json, canonical_json
 from schemas.run import RunConfig
@@ -95,7 +95,7 @@ def main() -> None:
         RunConfig.model_validate_json(sys.argv[2]),
         random.Random(sys.argv[3]),
     )
-    retries.PAUSES = (0.01, 0.01)
+    caller.PAUSES = (0.01, 0.01)
     threading.Thread(target=kill_below, args=(random.Random(dice.random()),), daemon=True).start()
     asyncio.run(walk(settings_in(folder), config, dice))
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,12 @@ def outside(tonight: Frames, nights: Sequence[Mapping[str, Mean]]) -> list[str]:
     return [name for name, one in bound(found, nights).items() if not one.holds(found[name])]
 
 
-def before(seed: int, environments: int = 20, scenarios: int = 6) -> list[Mapping[str, Mean]]:
-    return [
+@cache
+def before(seed: int, environments: int = 20, scenarios: int = 6) -> tuple[Mapping[str, Mean], ...]:
+    return tuple(
         measure(draw_night(1000 * seed + number, environments, scenarios))
         for number in range(NIGHTS)
-    ]
+    )
 
 
 @pytest.mark.parametrize("drift", DRIFTS)
@@ -65,7 +67,7 @@ def test_quiet_nights_raise_at_most_one_alarm_in_fifty(size: tuple[int, int]) ->
     """The last fourteen nights move along. A night that raised an alarm is no longer compared
     with."""
     for seed in range(40 if SOAK else 1):
-        nights, alarms = before(500 + seed, *size), 0
+        nights, alarms = [*before(500 + seed, *size)], 0
         for number in range(50):
             tonight = draw_night(90_000_000 + 100 * seed + number, *size)
             if outside(tonight, nights):

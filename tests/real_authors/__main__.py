@@ -8,6 +8,7 @@ import tempfile
 from envmill.base.settings import Settings
 from envmill.kinds import open_sandbox
 from tests.real_authors.corpus import list_items
+from tests.real_authors.making import make
 from tests.real_authors.outcomes import Outcome, measure, write_today
 
 
@@ -17,7 +18,7 @@ async def main(parts: list[str]) -> None:
         async with open_sandbox(Settings.read({"ENVMILL_HOME": folder})) as sandbox:
             for item in list_items():
                 if not parts or any(part in item.id for part in parts):
-                    found[item.id], _ = await measure(item, sandbox)
+                    found[item.id] = await measure(item, await make(item, sandbox), sandbox)
     write_today(found)
 
 

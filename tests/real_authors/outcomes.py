@@ -47,8 +47,9 @@ class Outcome:
     sends it back before the gates."""
 
 
-async def measure(item: Item, sandbox: Sandbox) -> tuple[Outcome, Made]:
-    made, outcome = await make(item, sandbox), Outcome()
+async def measure(item: Item, made: Made, sandbox: Sandbox) -> Outcome:
+    """What becomes of an item that was made without a judge."""
+    outcome = Outcome()
     outcome.scenarios = {part: [why] for part, why in made.ends.items() if part != "environment"}
     outcome.environment = (
         [made.ends["environment"]]
@@ -67,7 +68,7 @@ async def measure(item: Item, sandbox: Sandbox) -> tuple[Outcome, Made]:
     for version in item.rejected:
         outcome.rejected[version] = await _try_rejected(made, version, sandbox)
     outcome.scenarios = dict(sorted(outcome.scenarios.items()))
-    return outcome, made
+    return outcome
 
 
 async def _judge(item: Item, sandbox: Sandbox) -> tuple[dict[str, list[str]], list[str]]:

@@ -1,6 +1,7 @@
 """The recorded work of a real model, replayed: what becomes of each item is what `today.json` says,
 and no better and no worse."""
 
+import os
 import random
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -14,33 +15,35 @@ from envmill.sandbox import Sandbox
 from tests.real_authors.contracts import draw_parts, leave_out, play_path
 from tests.real_authors.corpus import Item, list_attempts, list_items
 from tests.real_authors.ends import judge_attempt, list_wrong_ends, play
-from tests.real_authors.making import Made
-from tests.real_authors.outcomes import MACHINES, Outcome, measure, read_expected, read_today
+from tests.real_authors.making import Made, make
+from tests.real_authors.outcomes import MACHINES, measure, read_expected, read_today
 from tests.soak import count
 
 pytestmark = pytest.mark.soak(area="real_authors")
 
 TABLES = [item for item in list_items() if item.recipe not in MACHINES]
-ERRANDS = [item for item in list_items() if item.recipe in MACHINES]
-PLAYED = [
-    item
-    for place, item in enumerate(TABLES)
-    if count(item.recipe not in {one.recipe for one in TABLES[:place]}, True)
-]
-"""To build and judge an item takes half a minute: one of each recipe under `make test`."""
-SHOWN = [*PLAYED, *ERRANDS[: count(1, len(ERRANDS))]]
-"""Among them one of machines."""
+TODAY = read_today()
+DAY = random.Random(f"corpus/{os.environ.get('ENVMILL_SEED', '')}").choice(
+    [item for item in list_items() if TODAY[item.id]["scenarios"]]
+)
+"""To make an item and put it to every gate takes most of a minute: under `make test` that is done
+with one, another with every commit."""
+SHOWN = list_items() if count(0, 1) else [DAY]
+PLAYED = (
+    TABLES if count(0, 1) else [DAY if DAY in TABLES and TODAY[DAY.id]["attempts"] else TABLES[0]]
+)
+"""Under `make test` one that agents were recorded in."""
 WANTED = ("kept", "kept until S16", "sent back")
 EXPECTED = read_expected()
 DRAWN = 8
 """Chains drawn from each recorded path."""
-_MEASURED: dict[str, tuple[Outcome, Made]] = {}
+_MADE: dict[str, Made] = {}
 
 
-async def measure_once(item: Item, jail: Sandbox) -> tuple[Outcome, Made]:
-    if item.id not in _MEASURED:
-        _MEASURED[item.id] = await measure(item, jail)
-    return _MEASURED[item.id]
+async def make_once(item: Item, jail: Sandbox) -> Made:
+    if item.id not in _MADE:
+        _MADE[item.id] = await make(item, jail)
+    return _MADE[item.id]
 
 
 def by_id(item: Item) -> str:
@@ -52,15 +55,15 @@ async def test_no_two_scenarios_are_about_the_same_records_or_begin_alike(
     jail: Sandbox, item: Item
 ) -> None:
     """Nobody planned them together: what F4 asks of a plan is no more than honest work keeps."""
-    _, made = await measure_once(item, jail)
+    made = await make_once(item, jail)
     findings = find_repeats(list(made.scenarios.values()), planned=True)
     assert {name: one.reason for name, one in findings.items() if one.outcome != "kept"} == {}
 
 
 @pytest.mark.parametrize("item", SHOWN, ids=by_id)
 async def test_an_item_comes_to_what_is_listed(jail: Sandbox, item: Item) -> None:
-    outcome, _ = await measure_once(item, jail)
-    assert asdict(outcome) == read_today()[item.id], (
+    outcome = await measure(item, await make_once(item, jail), jail)
+    assert asdict(outcome) == TODAY[item.id], (
         f"update the list, if this is right: python -m tests.real_authors {item.id}, and `wrong` "
         "in expected.toml for what drops now"
     )
@@ -72,7 +75,7 @@ async def test_who_keeps_to_a_chain_of_theirs_is_never_refused_for_it(
 ) -> None:
     """Chains drawn from each recorded path: the path contains them, and without the calls of one of
     their tools it does not."""
-    _, made = await measure_once(item, jail)
+    made = await make_once(item, jail)
     chance, parts = random.Random(24), 0
     assert made.environment is not None
     for number, scenario in made.scenarios.items():
@@ -101,7 +104,7 @@ def list_drops(item: str, today: dict[str, Any]) -> Iterator[tuple[dict[str, Any
 def test_whatever_drops_honest_work_is_known_to_be_wrong(item: Item) -> None:
     unknown = [
         (one, expected["why"])
-        for expected, one in list_drops(item.id, read_today()[item.id])
+        for expected, one in list_drops(item.id, TODAY[item.id])
         if one not in expected.get("wrong", {})
     ]
     assert unknown == [], "a drop of wanted work that nobody has explained: mend the gate"
@@ -109,7 +112,7 @@ def test_whatever_drops_honest_work_is_known_to_be_wrong(item: Item) -> None:
 
 @pytest.mark.parametrize("item", list_items(), ids=by_id)
 def test_the_list_names_everything(item: Item) -> None:
-    today = read_today()[item.id]
+    today = TODAY[item.id]
     assert EXPECTED["environments"][item.id]["wanted"] in WANTED
     for number in today["scenarios"]:
         assert EXPECTED["scenarios"][f"{item.id}/{number}"]["wanted"] in WANTED
@@ -124,7 +127,7 @@ def test_the_list_names_everything(item: Item) -> None:
 def test_judged_all_is_clean_and_what_goes_back_goes_back_rightly(item: Item) -> None:
     """The ambiguous requests are sent back, and whatever else is has its reason in the list; what
     stands in the end has no finding."""
-    today = read_today()[item.id]
+    today = TODAY[item.id]
     assert {part: against for part, against in today["judged"].items() if against} == {}
     back = {stem.partition(".")[2] for stem in today["sent_back"]}
     for number in today["judged"].keys() - {"environment"}:
@@ -139,7 +142,7 @@ def test_an_attempt_fails_today_only_where_that_is_right_or_known() -> None:
     assert set(recorded) == set(EXPECTED["attempts"])
     for name, attempt in recorded.items():
         today, expected = (
-            read_today()[attempt.item.id]["attempts"][attempt.name],
+            TODAY[attempt.item.id]["attempts"][attempt.name],
             EXPECTED["attempts"][name],
         )
         assert today == "pass" or expected["end"] == "fail" or "wrong" in expected, name
@@ -152,7 +155,7 @@ def test_an_attempt_fails_today_only_where_that_is_right_or_known() -> None:
 async def test_an_end_that_differs_from_a_right_one_fails(jail: Sandbox, item: Item) -> None:
     """Nothing done; the right words alone; each write of an agent left out; each with another
     number, or on another row."""
-    _, made = await measure_once(item, jail)
+    made = await make_once(item, jail)
     for attempt in (
         one for one in list_attempts() if one.item == item and one.number in made.scenarios
     ):
@@ -182,7 +185,7 @@ async def test_a_refusal_asks_for_the_rows_it_rests_on_alone(
         for one in list_attempts()
         if one.id == "agentscaler/helpdesk_tickets_customers/2.actor-0"
     )
-    _, made = await measure_once(attempt.item, jail)
+    made = await make_once(attempt.item, jail)
     trial = await play(
         made, attempt, jail, [call for call in attempt.calls if call.name in looked], attempt.said
     )

@@ -109,7 +109,7 @@ async def walk(known: Known, folder: Path, steps: int, config: RunConfig) -> Set
 
 
 def read(settings: Settings, question: str) -> list[Any]:
-    return open_views(Lake(settings.lake)).execute(question).fetchall()
+    return open_views(Lake(settings.lake), question=question).execute(question).fetchall()
 
 
 EXITS = "select stage, subject, outcome, reason from exits order by all"

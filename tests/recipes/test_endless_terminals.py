@@ -1,5 +1,4 @@
-"""Recipe `endless_terminals`: cells evenly filled, parts that know what they may, repairs that are
-told what failed, errands that hold."""
+"""Recipe `endless_terminals`: even cells, prompts of each part, repairs, and errands that hold."""
 
 import json
 import os
@@ -462,14 +461,13 @@ def read_places(source: str) -> list[str]:
 async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(
     terminals: Sandbox,
 ) -> None:
-    context, blueprint, asking = (
-        make_mill(terminals, rehearse=True),
-        await plan(of("text_files")),
-        Lax(),
-    )
+    blueprint, asking = await plan(of("text_files")), Lax()
     built = await build_environment(
-        Subject(blueprint.id, "", "", blueprint), context, cast(Any, asking)
+        Subject(blueprint.id, "", "", blueprint),
+        make_mill(terminals, rehearse=True),
+        cast(Any, asking),
     )
+    context = make_mill(terminals)  # what comes of it has the same content, judged or not
     environment = built.records[-1]
     assert isinstance(environment, Environment), built.findings
     assert "emptied" in asking.told[0]
@@ -513,11 +511,14 @@ async def try_job(job: Job, sandbox: Sandbox) -> ErrandTrial:
         return ErrandTrial("bad_image", error.message)
     healthy = healthy._replace(exams={INITIAL: job.initial_test, FINAL: job.final_test})
     trial = await try_machine(healthy, job.errand.answers, sandbox, False)
-    return (
-        trial
-        if trial.reason
-        else await try_solution(healthy, job.errand, job.commands, sandbox, False)
-    )
+    return trial if trial.reason else await try_path(job, sandbox)
+
+
+async def try_path(job: Job, sandbox: Sandbox) -> ErrandTrial:
+    """Of a job whose machine holds."""
+    healthy = read_image(job.image, "n", "about", "Apache-2.0")
+    healthy = healthy._replace(exams={INITIAL: job.initial_test, FINAL: job.final_test})
+    return await try_solution(healthy, job.errand, job.commands, sandbox, False)
 
 
 @pytest.mark.soak(area="terminal")

@@ -18,7 +18,7 @@ from offline.errands.base import load_deeds, load_words
 from offline.errands.compose import compose_deeds
 from schemas.environment import Blueprint
 from tests.kinds.conftest import terminals
-from tests.recipes.test_endless_terminals import RECIPE, SEED, Asked, of, plan, try_job
+from tests.recipes.test_endless_terminals import RECIPE, SEED, Asked, of, plan, try_job, try_path
 from tests.soak import count
 
 __all__ = ["terminals"]
@@ -103,10 +103,10 @@ async def test_a_test_that_cannot_tell_a_restart_goes_back(seed: int, terminals:
     )
     assert (await try_job(job, terminals)).reason == ""
     blind = BLIND.format(**dict(job.world.values) | {"port": job.world.values["new"]})
-    trial = await try_job(replace(job, final_test=blind), terminals)
+    trial = await try_path(replace(job, final_test=blind), terminals)
     assert (trial.reason, trial.blamed) == ("restart_unseen", "final_test")
     still = tuple(command.partition("; services")[0] for command in job.commands)
-    trial = await try_job(replace(job, final_test=blind, commands=still), terminals)
+    trial = await try_path(replace(job, final_test=blind, commands=still), terminals)
     assert (trial.reason, trial.blamed) == ("restart_missing", "solution")
 
 
@@ -127,9 +127,9 @@ async def test_the_age_of_a_process_tells_a_restart_that_no_answer_tells(
         pattern=next(iter(job.image.services.values())).pattern,
     )
     assert (
-        await try_job(replace(job, final_test=aged, commands=(command,)), terminals)
+        await try_path(replace(job, final_test=aged, commands=(command,)), terminals)
     ).reason == ""
-    trial = await try_job(
+    trial = await try_path(
         replace(
             job, final_test=BLUNT.format(settings=job.world.values["settings"]), commands=(command,)
         ),

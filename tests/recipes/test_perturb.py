@@ -148,7 +148,7 @@ async def test_an_outage_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     (environment,) = await make_environments(make_mill(None, environments=1))
 
     async def break_down(*_: Any, **__: Any) -> None:
-        raise SandboxError("No engine of containers works here.")
+        raise SandboxError("No container engine works here.")
 
     monkeypatch.setattr("envmill.kinds.terminal.perturbing.prove", break_down)
     with pytest.raises(SandboxError):

@@ -265,6 +265,9 @@ def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None
 
 
 @pytest.mark.soak(area="mcp")
+@pytest.mark.skipif(
+    not count(0, 1), reason="under `make test` recipes awm and envfactory: make soak AREA=mcp"
+)
 async def test_five_policies_earn_the_same_wherever_a_folder_is_played(
     finished: list[Settings], tmp_path: Path
 ) -> None:

@@ -378,9 +378,16 @@ async def test_a_tool_that_reads_tables_of_another_server_is_dropped(
     built: Environment, jail: Sandbox
 ) -> None:
     plan, asked = await think_up(2), cast(ModelSession, Scripted())
+    written = store_tests(built, await RECIPE.write_tests(built, None, FIRST, asked, plan.rows))
+    # The gate plays every tool there is: those of one server that find and list are enough here.
+    tools = [tool for tool in built.tools if tool.name.startswith(("hotel_find", "hotel_list"))]
+    built = Environment.model_validate(built.model_dump() | {"id": "", "tools": tools})
     tests = tuple(
-        store_tests(built, await RECIPE.write_tests(built, None, FIRST, asked, plan.rows))
+        test.model_copy(update={"environment": built.id})
+        for test in written
+        if {test.call.name, *(call.name for call in test.setup)} <= {tool.name for tool in tools}
     )
+    assert tests
     assert (
         await GATES["W8"].check(EnvironmentCase(built, tests), GateContext(jail))
     ).outcome != "dropped"

@@ -39,6 +39,8 @@ class Walked:
     documents: str = ""
     chains: bool = False
     """Whether every scenario of it comes with a chain."""
+    homes: int = 1
+    """Environments under `make test`."""
     few: int = 1
     """Scenarios of an environment under `make test`."""
     acts: bool = False
@@ -49,7 +51,7 @@ class Walked:
 WALKS: dict[RecipeName, Walked] = {
     "awm": Walked(27, runs=2),
     "scaleenv": Walked(27, runs=2, chains=True),
-    "envfactory": Walked(35, runs=2, chains=True, few=3, acts=True),
+    "envfactory": Walked(35, runs=2, chains=True, homes=2, few=2, acts=True),
     "autoforge": Walked(
         72,
         documents=",".join(f"botocore:{one}" for one in _SERVICES.split()),
@@ -83,7 +85,7 @@ async def _walk(recipe: RecipeName, settings: Settings, seed: int) -> Settings:
     config = RunConfig(
         recipe=recipe,
         documents=walked.documents if count(0, 1) else "",
-        environments=count(2, walked.environments),
+        environments=count(walked.homes, walked.environments),
         scenarios=count(walked.few, SCENARIOS),
         polarities=MIX if count(0, 1) or not walked.acts else {"achieve": 1},
         attempts=2,

@@ -110,7 +110,7 @@ def test_a_report_takes_the_place_of_a_report_alone(
 ) -> None:
     folder = tmp_path / "report"
     (folder / "mine").mkdir(parents=True)
-    with pytest.raises(SettingsError, match="no report"):
+    with pytest.raises(SettingsError, match="not a report"):
         write(finished.lake, finished.run, folder)
     shutil.rmtree(folder)
     shutil.copytree(finished.folder, folder)

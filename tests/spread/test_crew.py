@@ -237,7 +237,7 @@ async def test_a_task_that_failed_and_one_whose_worker_died_fail_the_step(
     assert (await crew.work(PIPELINE_STEP[STEP], 0)).is_failed()
     crew, _ = make_crew(Running(), threads)
     lost = await crew.work(PIPELINE_STEP[STEP], 3)
-    with pytest.raises(StepFailed, match="worker that had bucket 3 is gone"):
+    with pytest.raises(StepFailed, match="cluster worker that had bucket 3 died"):
         await lost.aresult()
     assert crew.tickets == set()
 

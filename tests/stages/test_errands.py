@@ -252,15 +252,15 @@ def test_a_run_keeps_a_line_for_each_place_and_drafts_follow_them(planned: Setti
 def test_after_an_outage_the_plan_is_not_asked_for_again_and_the_same_is_found(
     planned: Settings, tmp_path: Path
 ) -> None:
-    from envmill.models import retries
+    from envmill.models import caller
 
-    patience, retries.PAUSES = retries.PAUSES, (0.01,)
+    patience, caller.PAUSES = caller.PAUSES, (0.01,)
     dying = Dying()
     try:
         with pytest.raises(Exception, match="out of reach"):
             walk_with(dying, tmp_path)
     finally:
-        retries.PAUSES = patience
+        caller.PAUSES = patience
     assert dying.asked["errands"] == 2
     settings = walk_with(author.answer, tmp_path)
     assert len(list_plans(settings)) == 2

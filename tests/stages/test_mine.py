@@ -52,8 +52,8 @@ def test_texts_are_read_once_with_their_licence_from_either_format(tmp_path: Pat
     ("content", "column", "words"),
     [
         pytest.param(None, "task", "There is no file", id="no file"),
-        pytest.param("not json", "task", "line 1, is no JSON", id="no JSON"),
-        pytest.param("[1]", "task", "line 1, is no object", id="no object"),
+        pytest.param("not json", "task", "line 1, is not JSON", id="no JSON"),
+        pytest.param("[1]", "task", "line 1, is not an object", id="no object"),
         pytest.param('{"task": "x"}', "text", "its columns are task", id="another column"),
         pytest.param('{"task": " "}', "task", "holds no text", id="says nothing"),
     ],
@@ -66,7 +66,7 @@ def test_a_corpus_that_cannot_be_mined_says_what_to_do(
     with pytest.raises(SettingsError, match=words):
         read_corpus(str(tmp_path / "corpus.jsonl"), column)
     (tmp_path / "corpus.parquet").write_text("no parquet")
-    with pytest.raises(SettingsError, match="no Parquet file"):
+    with pytest.raises(SettingsError, match="not a readable Parquet file"):
         read_corpus(str(tmp_path / "corpus.parquet"), "task")
 
 

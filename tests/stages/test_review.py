@@ -88,8 +88,8 @@ def test_the_latest_judgement_counts_and_a_note_is_none(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"judgement": "reject"}, "A rejection says why"),
-        ({"reviewer": " "}, "says who looked"),
+        ({"judgement": "reject"}, "A rejection needs a reason"),
+        ({"reviewer": " "}, "needs a reviewer"),
         ({"locks": ["the saw is lent"]}, "the drill is lent"),
     ],
 )

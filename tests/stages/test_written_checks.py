@@ -172,6 +172,7 @@ async def test_the_line_walks_on_checks_that_were_written(tmp_path: Path) -> Non
         attempts=4,
         seed=11,
         mistakes=0.0,
+        search=20,
         polarities={"achieve": 1},
         checks="written",
     )

@@ -15,9 +15,9 @@ import pytest
 from envmill.base.errors import Outage, SettingsError
 from envmill.base.settings import ROOT
 from envmill.lake.journal import Journal
+from envmill.models.caller import Retries
 from envmill.models.gateway import CallPolicy, Gateway
 from envmill.models.offline import Author, Offline
-from envmill.models.retries import Retries
 from envmill.models.session import ModelSession
 from envmill.toolgraph.audit import audit_graph
 from envmill.toolgraph.evidence import EVIDENCE

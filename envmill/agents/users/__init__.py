@@ -17,7 +17,6 @@ USERS: Mapping[str, Callable[[UserKnowledge, ModelSession | None, int], Person]]
 def _require(models: ModelSession | None) -> ModelSession:
     if models is None:
         raise SettingsError(
-            "A model is to play the user, and there is nobody to ask: give play_scenario an "
-            "account, or a scripted user."
+            "A model is to play the user: give play_scenario a model account, or a scripted user."
         )
     return models

@@ -19,9 +19,6 @@ from schemas.base import Json
 from schemas.environment import Call
 from schemas.scenario import Fact
 
-_STEPS = 400
-"""Steps of one message: a plan has a time limit as a whole."""
-
 
 @dataclass(frozen=True)
 class Attempt:
@@ -109,17 +106,3 @@ def unchain(chain: Sequence[Attempt], seen: Iterator[Observation]) -> Iterator[l
     for attempt in chain:
         so_far += islice(seen, len(attempt.calls) + 1 - len(so_far))
         yield [*so_far, next(seen)]
-
-
-def cut(chains: Sequence[list[Attempt]]) -> Iterator[list[list[Attempt]]]:
-    """Sessions for one message each."""
-    batch, steps = list[list[Attempt]](), 0
-    for chain in chains:
-        more = len(chain[-1].calls) + len(chain) + 1
-        if batch and steps + more > _STEPS:
-            yield batch
-            batch, steps = [], 0
-        batch.append(chain)
-        steps += more
-    if batch:
-        yield batch

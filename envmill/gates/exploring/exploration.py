@@ -16,9 +16,8 @@ from itertools import combinations, islice, zip_longest
 from envmill.gates.base import EnvironmentCase, GateContext
 from envmill.gates.exploring.amounts import find_unsure
 from envmill.gates.exploring.arguments import Offers
-from envmill.gates.exploring.batches import find_program, play_plans
 from envmill.gates.exploring.filters import plan_filters
-from envmill.gates.exploring.memory import RecentCache
+from envmill.gates.exploring.memory import RecentCache, find_program
 from envmill.gates.exploring.observations import ExplorationRun, ObservedCall, Why
 from envmill.gates.exploring.session_plans import SessionPlan
 from envmill.gates.exploring.start_states import find_starts, name_built
@@ -26,6 +25,7 @@ from envmill.gates.exploring.stored_tests import SEED, Drilled, replay_stored_te
 from envmill.gates.exploring.surroundings import WRITES, explore_changes, fill_gaps
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Observation, Reset
+from envmill.sandbox.batches import play_plans
 from schemas.base import Json, canonical_json
 from schemas.environment import Call, Tool
 

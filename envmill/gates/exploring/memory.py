@@ -4,6 +4,9 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
+from envmill.sandbox import Program
+from schemas.environment import Environment
+
 T = TypeVar("T")
 
 HELD = 24
@@ -27,3 +30,11 @@ class RecentCache(Generic[T]):
         while len(self._held) > self._most:
             self._held.popitem(last=False)
         return value
+
+
+_programs: RecentCache[Program] = RecentCache()
+
+
+def find_program(environment: Environment) -> Program:
+    """One for all gates of an environment: how it travels is computed once."""
+    return _programs.find(environment.id) or _programs.keep(environment.id, Program.of(environment))

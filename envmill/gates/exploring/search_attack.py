@@ -19,7 +19,8 @@ from envmill.gates.exploring.equivalence import is_same_end
 from envmill.gates.exploring.trials import Attempt, Trials, looks_at_states_only
 from envmill.kinds.start import start
 from envmill.kinds.trial import Trial, find_breakdown
-from envmill.sandbox import Invoke, Look, Observation, Program, Step
+from envmill.sandbox import Invoke, Look, Observation, Program
+from envmill.sandbox.batches import play_plans
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import diff_states, render_state
 from envmill.verifiers.ending import CompletedCall, Ending
@@ -33,8 +34,6 @@ from schemas.scenario import Verifier
 
 Manner = Literal["blind", "informed", "library"]
 
-_STEPS = 800
-"""Steps of one message: a plan has a time limit as a whole."""
 _GROWN_FROM = 6
 """Ends of a generation whose new rows are acted on."""
 _GATES = ("guards", "frame", "procedure", "harm")
@@ -176,25 +175,14 @@ class SearchResult:
     async def _play(self, pool: CallPool, episodes: Sequence[SearchEpisode]) -> list[Ending | str]:
         """Where each leads, or why it cannot be judged."""
         steps = [Invoke(call) for call in pool.calls]
-        ends: list[Ending | str] = []
-        batch: list[SearchEpisode] = []
-        for one in (*episodes, None):
-            if one is None or sum(len(each.calls) + 2 for each in batch) + len(one.calls) > _STEPS:
-                plan: list[Step] = [
-                    step
-                    for each in batch
-                    for step in (self._start, *(steps[place] for place in each.calls), Look())
-                ]
-                seen = await self.means.sandbox.play(
-                    self._program, plan, hashes="none", in_place=True
-                )
-                for each in batch:
-                    ends.append(self._conclude(pool, each, seen[: len(each.calls) + 2]))
-                    seen = seen[len(each.calls) + 2 :]
-                batch = []
-            if one is not None:
-                batch.append(one)
-        return ends
+        played = await play_plans(
+            self._program,
+            [[self._start, *(steps[place] for place in one.calls), Look()] for one in episodes],
+            self.means.sandbox,
+            hashes="none",
+            in_place=True,
+        )
+        return [self._conclude(pool, one, seen) for one, seen in zip(episodes, played, strict=True)]
 
     def _conclude(
         self, pool: CallPool, episode: SearchEpisode, seen: list[Observation]

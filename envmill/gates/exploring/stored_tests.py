@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from envmill.gates.base import EnvironmentCase, GateContext
-from envmill.gates.exploring.batches import find_program, play_plans
 from envmill.gates.exploring.expectations import looks_after
-from envmill.gates.exploring.memory import RecentCache
+from envmill.gates.exploring.memory import RecentCache, find_program
 from envmill.gates.exploring.session_plans import SessionPlan
 from envmill.gates.exploring.start_states import find_starts, name_built
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Look, Observation, Reset, Step
+from envmill.sandbox.batches import play_plans
 from schemas.environment import Test
 
 SEED = 0

@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from envmill.gates.base import EnvironmentCase, GateContext
-from envmill.gates.exploring.batches import find_program, play_plans
+from envmill.gates.exploring.memory import find_program
 from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
 from envmill.gates.exploring.stored_tests import SEED
 from envmill.kinds import kind_of
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Changes, Invoke, Reset, Step, Touched
+from envmill.sandbox.batches import play_plans
 from schemas.base import Json, canonical_json, is_object
 from schemas.database import Table
 from schemas.environment import Tool

@@ -15,10 +15,11 @@ from typing import TypeVar
 from envmill.agents.attackers import ATTACKERS, FOLLOWING, AttackerView
 from envmill.agents.attackers.base import Mute
 from envmill.gates.base import GateContext, Probes, ScenarioCase, deal
-from envmill.gates.exploring.attempts import Attempt, chain_up, cut, find_key, plan_chain, unchain
+from envmill.gates.exploring.attempts import Attempt, chain_up, find_key, plan_chain, unchain
 from envmill.kinds.start import start
 from envmill.kinds.trial import Trial, find_breakdown, make_error
 from envmill.sandbox import Observation, Program, Reset
+from envmill.sandbox.batches import play_plans
 from envmill.sandbox.results import settle
 from envmill.verifiers.court import decide
 from envmill.verifiers.diff import render_state
@@ -192,15 +193,15 @@ class Trials:
         self, attempts: Sequence[Attempt], elsewhere: bool = False, *, in_place: bool = False
     ) -> list[list[Observation]]:
         """What came of each: the reset, one observation per call, the look."""
-        sandbox, found = (
-            self.sandbox.elsewhere if elsewhere else self.sandbox,
-            list[list[Observation]](),
-        )
-        for batch in cut(list(chain_up(attempts))):
-            plan = [step for chain in batch for step in plan_chain(chain, self._start)]
-            seen = iter(await sandbox.play(self._program, plan, hashes="last", in_place=in_place))
-            found += [one for chain in batch for one in unchain(chain, seen)]
-        return found
+        sandbox = self.sandbox.elsewhere if elsewhere else self.sandbox
+        chains = list(chain_up(attempts))
+        plans = [list(plan_chain(chain, self._start)) for chain in chains]
+        played = await play_plans(self._program, plans, sandbox, hashes="last", in_place=in_place)
+        return [
+            one
+            for chain, seen in zip(chains, played, strict=True)
+            for one in unchain(chain, iter(seen))
+        ]
 
     async def _conclude(self, attempt: Attempt, seen: list[Observation], elsewhere: bool) -> Trial:
         if fault := find_breakdown(seen):

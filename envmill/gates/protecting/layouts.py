@@ -19,7 +19,7 @@ def read_benchmark(folder: Path, layout: str = "") -> Benchmark:
     """By the layout that is named, or else by the one that the files have."""
     if not folder.is_dir():
         raise SettingsError(
-            f"{folder} is no folder: name the one that holds the benchmark's files."
+            f"{folder} is not a folder: name the one that holds the benchmark's files."
         )
     if layout and layout not in LAYOUTS:
         raise SettingsError(f"There is no layout {layout}. Known: {', '.join(LAYOUTS)}.")

@@ -90,7 +90,7 @@ def _list_texts(path: Path) -> Iterator[tuple[int, str]]:
     paragraph."""
     if path.suffix not in SUFFIXES:
         raise SettingsError(
-            f"{path} is no protected set that can be read: write it as {', '.join(SUFFIXES)}, or "
+            f"{path} is not a readable protected set: write it as {', '.join(SUFFIXES)}, or "
             "move it elsewhere."
         )
     if path.suffix in (".txt", ".md"):
@@ -126,7 +126,7 @@ def _parse(path: Path, line: int, text: str) -> Json:
         return json.loads(text)
     except ValueError as error:
         raise SettingsError(
-            f"{path}, line {line}, is no JSON ({error}): mend the line or take the file away."
+            f"{path}, line {line}, is not JSON ({error}): correct the line or remove the file."
         ) from None
 
 

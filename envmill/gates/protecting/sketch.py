@@ -415,5 +415,5 @@ def read_sketch(path: Path) -> ProtectedSketch:
         )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise SettingsError(
-            f"{path} is no sketch ({error}): make it again with `envmill protect`, or take it away."
+            f"{path} is not a sketch ({error}): make it again with `envmill protect`, or remove it."
         ) from error

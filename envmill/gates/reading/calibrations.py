@@ -103,7 +103,7 @@ def _read_line(line: str, place: str) -> JudgeCalibration:
         read = JudgeCalibration.model_validate_json(line)
     except ValidationError as error:
         raise SettingsError(
-            f"{place} is no calibration: {error}. Make it by `envmill calibrate`."
+            f"{place} is not a calibration: {error}. Make it by `envmill calibrate`."
         ) from error
     if _ANY in (read.gate, read.reason) and read.model != "offline":
         raise SettingsError(

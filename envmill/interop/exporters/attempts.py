@@ -7,18 +7,21 @@ token ids, as sampled ───┘
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import IO
 
 from envmill.agents.transcript import list_tools
 from envmill.interop.exporters.advantages import group_attempts
 from envmill.interop.exporters.base import SPLITS, AttemptTranscript, ExportSet
-from envmill.interop.exporters.columns import ExportColumn, join_columns, write_parquet
+from envmill.interop.exporters.columns import ExportColumn, join_columns, stream_parquet
 from envmill.interop.exporters.messages import describe_tools
+from envmill.interop.exporters.rows import MadeRows
 from envmill.interop.exporters.sft import TOKEN_COLUMNS
 from envmill.interop.exporters.sources import Sources, make_column
 from schemas.base import Json
 from schemas.environment import Environment
+from schemas.stored import find_by_id, list_owners, order, pick
 
 
 @dataclass(frozen=True)
@@ -125,27 +128,35 @@ def list_columns(sources: Sources) -> tuple[ExportColumn[AttemptRow], ...]:
     return (*COLUMNS, make_column(sources))
 
 
-def group_rows(cargo: ExportSet) -> dict[str, list[AttemptRow]]:
+def group_rows(cargo: ExportSet) -> dict[str, Sequence[AttemptRow]]:
     """By split, each in the order of ids; nothing unless transcripts were asked for."""
-    homes = {one.id: one for one in cargo.environments}
+    find_home, splits = find_by_id(cargo.environments), cargo.splits
     told = {
         one["rollout"]: one for group in group_attempts(cargo).values() for one in group.describe()
     }
-    leaving = {one.id for one in cargo.scenarios}
-    found: defaultdict[str, list[AttemptRow]] = defaultdict(list)
-    for one in sorted(cargo.transcripts, key=lambda one: one.id):
-        if one.id in told and one.scenario in leaving:
-            found[one.split].append(AttemptRow(one, homes[one.environment], told[one.id]))
-    return {split: found[split] for split in SPLITS if split in found}
+    ids: defaultdict[str, set[str]] = defaultdict(set)
+    for name, scenario in list_owners(cargo.transcripts, "scenario").items():
+        if name in told and scenario in splits:
+            ids[splits[scenario]].add(name)
+
+    def make(names: Collection[str]) -> Sequence[AttemptRow]:
+        found = order(pick(cargo.transcripts, names))
+        return MadeRows(
+            len(found),
+            lambda: (AttemptRow(one, find_home(one.environment), told[one.id]) for one in found),
+        )
+
+    return {split: make(ids[split]) for split in SPLITS if split in ids}
 
 
-def write_rows(cargo: ExportSet, rows: Sequence[AttemptRow]) -> bytes:
-    """One Parquet file."""
+def write_rows(cargo: ExportSet, rows: Iterable[AttemptRow], sink: IO[bytes]) -> None:
+    """One Parquet file, written while transcripts are read."""
     columns = list_columns(cargo.sources)
-    if cargo.tokens is None:
-        return write_parquet(columns, rows)
-    parts = [(row, part) for row in rows for part in cargo.tokens.attempts[row.id]]
-    return write_parquet(join_columns(columns, TOKEN_COLUMNS), parts)
+    if (sheet := cargo.tokens) is None:
+        stream_parquet(columns, rows, sink)
+        return
+    parts = ((row, part) for row in rows for part in sheet.attempts[row.id])
+    stream_parquet(join_columns(columns, TOKEN_COLUMNS), parts, sink)
 
 
 def describe_attempts(cargo: ExportSet) -> dict[str, Json]:
@@ -153,7 +164,7 @@ def describe_attempts(cargo: ExportSet) -> dict[str, Json]:
     if not cargo.transcripts:
         return {}
     unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for one in sorted(cargo.transcripts, key=lambda one: one.id):
+    for one in order(cargo.transcripts):
         if one.turns is None:
             unknown[one.turns_unknown].append(one.id)
     return {"attempt_rows": len(cargo.transcripts), "turns_unknown": dict(sorted(unknown.items()))}

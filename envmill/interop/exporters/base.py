@@ -146,7 +146,7 @@ class ExportSet:
     pairs: Sequence[Pair] = ()
     attempts: tuple[ScoredAttempt, ...] = ()
     """Probe attempts, for advantages."""
-    transcripts: tuple[AttemptTranscript, ...] = ()
+    transcripts: Sequence[AttemptTranscript] = ()
     """What was said and done in these attempts; empty where rows of attempts were not asked for."""
     sampled: Mapping[str, Sequence[Json]] = field(default_factory=dict[str, Sequence[Json]])
     """Rollout of a pair → per message, its tokens as they were sampled; those without any are

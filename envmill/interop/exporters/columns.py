@@ -85,6 +85,8 @@ def stream_parquet(columns: Sequence[ExportColumn[T]], rows: Iterable[T], sink: 
             data = {column.name: [_render(column, row) for row in part] for column in columns}
             writer.write_table(pa.table(data, schema=schema))
             first = False
+            part.clear()  # before the next rows are read
+            data.clear()
 
 
 def _render(column: ExportColumn[T], row: T) -> Any:

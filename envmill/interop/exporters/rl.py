@@ -198,7 +198,8 @@ def export_rl(cargo: ExportSet) -> list[OutputFolder]:
         stream_parquet(columns, found, sink := contents.open())
         contents.take(f"{split}.parquet", sink)
     for split, found in group_rows(cargo).items():
-        contents.files[f"attempts/{split}.parquet"] = write_rows(cargo, found)
+        write_rows(cargo, found, sink := contents.open())
+        contents.take(f"attempts/{split}.parquet", sink)
     contents.files["manifest.json"] = render_json(_describe_manifest(cargo, rows))
     environments = tuple(sorted({*cargo.homes.values()}))
     scenarios, count = tuple(sorted(cargo.homes)), sum(map(len, rows.values()))

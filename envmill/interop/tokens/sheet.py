@@ -17,6 +17,7 @@ from envmill.interop.tokens.turns import ChatEncoder, EncodedChat, SaidTurn
 from schemas.base import Json
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
+from schemas.stored import pick
 
 _NOTHING: Mapping[str, Sequence[Json]] = MappingProxyType({})
 EXPORTERS = (sft.NAME, rl.NAME, preferences.NAME)
@@ -67,7 +68,7 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
         "pairs": tuple(one for one in cargo.pairs if one.id in pairs)
         if exporter == preferences.NAME
         else cargo.pairs,
-        "transcripts": tuple(one for one in cargo.transcripts if one.id in attempts),
+        "transcripts": pick(cargo.transcripts, attempts),
     }
     return replace(cargo, tokens=sheet, **kept)
 

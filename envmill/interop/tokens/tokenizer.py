@@ -259,7 +259,7 @@ def _read_json(folder: Path, name: str, *, required: bool = False) -> dict[str, 
     path = folder / name
     if not path.is_file():
         if required:
-            raise SettingsError(f"{folder} is no tokenizer folder: it has no {name}.")
+            raise SettingsError(f"{folder} is not a tokenizer folder: it has no {name}.")
         return {}
     try:
         found = json.loads(path.read_bytes())

@@ -15,6 +15,7 @@ from envmill.kinds.dialogue.atoms import make_calls, read_field
 from envmill.kinds.dialogue.composing import break_state, list_path
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox, Step
+from envmill.sandbox.batches import play_plans
 from schemas.base import Json, canonical_json, order_keys
 from schemas.dialogue import Atom, Dialogue, Repertoire, StateCondition
 from schemas.environment import Call, Environment
@@ -336,22 +337,15 @@ def _leave_out(side: str, path: Sequence[Call], bench: Bench) -> list[Call]:
 async def _end_all(
     paths: Sequence[tuple[Mapping[str, Json], Sequence[Call]]], bench: Bench, *, again: bool = False
 ) -> list[dict[str, Json]]:
-    """Where the calls that are taken lead, for each path from its state. All are played in one
-    message, in processes that serve again; what is found there is played once more in fresh ones."""
-    steps = [
-        step
+    """Where the calls that are taken lead, for each path from its state. They are played in
+    processes that serve again; what is found there is played once more in fresh ones."""
+    plans = [
+        [Reset(state=dict(state), clock=CLOCK, seed=bench.seed), *map(Invoke, path), Look()]
         for state, path in paths
-        for step in (
-            Reset(state=dict(state), clock=CLOCK, seed=bench.seed),
-            *map(Invoke, path),
-            Look(),
-        )
     ]
-    if not steps:
-        return []
     program = Program.of(bench.environment)
-    seen = iter(await bench.sandbox.play(program, steps, hashes="none", in_place=not again))
-    return [[next(seen) for _ in range(len(path) + 2)][-1].state or {} for _, path in paths]
+    played = await play_plans(program, plans, bench.sandbox, hashes="none", in_place=not again)
+    return [seen[-1].state or {} for seen in played]
 
 
 async def _search_one_sided(atom: Atom, proved: Proved, bench: Bench) -> list[tuple[str, str]]:

@@ -136,7 +136,7 @@ async def _prepare(connection: Any, place: str) -> None:
     if told.get("format") != FORMAT:
         raise CoordinationError(
             f"{place} is used by another version of EnvMill (documents of format {told.get('format')}, here {FORMAT}). "
-            "Run the same version on all workers, or give this one a database of its own by ENVMILL_DATABASE."
+            "Run the same version in all processes, or give this one a database of its own by ENVMILL_DATABASE."
         )
 
 

@@ -103,7 +103,7 @@ class RemoteCoordinator:
                     self._given_up = True
                     raise CoordinationError(
                         f"{self.place}, where the processes of a run keep leases and budgets, could not be reached for {passed:.0f} s "
-                        f"({error.message}). Everything finished is saved: mend it, then run again."
+                        f"({error.message}). Everything finished is saved. Make it reachable, then run again."
                     ) from error
                 if pause == _FIRST_PAUSE:
                     _LOG.warning(

@@ -19,8 +19,7 @@ def pick_store(url: str | Path) -> Store:
     scheme = text.partition("://")[0] if "://" in text else "file"
     if scheme not in STORES:
         raise SettingsError(
-            f"A lake cannot lie on {scheme}://: it has no put-if-absent that holds between two "
-            "writers. "
+            f"A lake cannot be on {scheme}://: that store cannot create a file only if it is absent, as two writers need. "
             "Set ENVMILL_LAKE to a local folder, or to s3://bucket/prefix."
         )
     return STORES[scheme](text)

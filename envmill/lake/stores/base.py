@@ -1,5 +1,6 @@
 """The store: names and bytes, and the one primitive the lake stands on, put-if-absent."""
 
+import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -49,6 +50,11 @@ class Store(Protocol):
         """Names of the folders directly in a folder."""
         ...
 
+    def states(self, folder: str, before: float | None = None) -> dict[str, str]:
+        """Name → state of each folder directly in a folder: another one as soon as a name in it comes or goes. Where states are times of
+        change, one after `before` (by the store's clock) is empty: another change may have the same."""
+        ...
+
     def read(self, name: str) -> bytes:
         """The whole file; FileNotFoundError when it is gone."""
         ...
@@ -86,6 +92,11 @@ def ask_each(store: Store, ask: Callable[[T], U], items: Iterable[T]) -> list[U]
         return [ask(item) for item in items]
     with ThreadPoolExecutor(store.at_once) as pool:
         return list(pool.map(ask, items))
+
+
+async def ask_aside(store: Store, question: Callable[[], T]) -> T:
+    """Ask without blocking the event loop, where the store lies across a network."""
+    return question() if store.at_once == 1 else await asyncio.to_thread(question)
 
 
 def probe(store: Store) -> None:

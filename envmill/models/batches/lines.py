@@ -83,7 +83,7 @@ class Lines:
             if self._stopped(id).exists():
                 return set()
             raise BadRequest(
-                f"{self._in(id)} is gone. Restore it, or call its batch off: `envmill batches RUN "
+                f"{self._in(id)} is gone. Restore it, or cancel its batch: `envmill batches RUN "
                 f"--cancel {id}`."
             ) from error
 

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from envmill.gates.base import EnvironmentCase
 from envmill.gates.exploring.arguments import Offers
-from envmill.gates.exploring.batches import find_program, play_plans
+from envmill.gates.exploring.memory import find_program
 from envmill.kinds.start import CLOCK
 from envmill.kinds.trial import BREAKDOWNS
 from envmill.models.gateway import ModelSession
 from envmill.models.prompt import Prompt
 from envmill.sandbox import Invoke, Observation, Reset, Sandbox
+from envmill.sandbox.batches import play_plans
 from envmill.toolgraph.chain_player import read_reply
 from envmill.toolgraph.graph import ToolGraph
 from schemas.base import Json, canonical_json, is_array, is_object

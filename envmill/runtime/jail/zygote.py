@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from envmill.runtime import virtual
 from envmill.runtime.interface import Interface
-from envmill.runtime.jail import heap_prefill, interpreter_check
+from envmill.runtime.jail import interpreter_check
 from envmill.runtime.jail import layers as jail
 from envmill.runtime.jail.imports import SETTLED, find_unsettled, list_imports, load_ahead
 from envmill.runtime.jail.judging import adopt_reader, prepare_judge
@@ -65,7 +65,6 @@ def run_zygote(
         jail.withdraw(layers)
         interpreter_check.remember(SETTLED)
         gc.collect()
-        heap_prefill.fill()
         gc.freeze()
         _describe(control, {"ready": True})
         while True:

@@ -111,7 +111,7 @@ async def _choose(settings: Settings) -> Engine:
         await _close(engine if weaker else None)
         weaker = weaker or engine
     if weaker is None:
-        raise SandboxError(f"No engine of containers works here. {' '.join(reasons)}")
+        raise SandboxError(f"No container engine works here. {' '.join(reasons)}")
     return weaker
 
 

@@ -22,7 +22,7 @@ def fetch_base(images: Path, host: str, reference: str) -> CachedImage:
             _export(host, reference, tarball)
         except (DockerException, OSError) as error:
             raise SandboxError(
-                f"{reference} cannot be had: {str(error)[:300]}. `envmill base` without --from "
+                f"{reference} cannot be fetched: {str(error)[:300]}. `envmill base` without --from "
                 "makes one here."
             ) from None
         return import_base(images, tarball, reference)

@@ -92,5 +92,5 @@ class Kept(ABC):
 
     def _talking(self) -> InitConnection:
         if not self._talk:
-            raise SandboxError("The container was taken down before: bring up another.")
+            raise SandboxError("The container was stopped: start another.")
         return self._talk

@@ -97,8 +97,7 @@ async def pack_library(container: Container) -> bytes:
     )
     if ran.code or ran.left_out:
         raise SandboxError(
-            f"The library of the base image could not be packed: {ran.text[-500:]}. Make the "
-            "image anew: envmill base."
+            f"The library of the base image could not be packed: {ran.text[-500:]}. Make the image again: envmill base."
         )
     return ran.output
 

@@ -101,7 +101,7 @@ class TerminalSession:
         self._begun, self._reference, self._touched = None, None, False
         self._kept.clear()
         if step.weather:
-            raise BuildError("There is no weather in a terminal: leave it out.")
+            raise BuildError("A terminal takes no weather profile: leave it out.")
         begun = read_state(step.state)
         list_probes(self._healthy, begun.exam)
         self._container, self._reference = await self._stack.enter_async_context(

@@ -2,6 +2,8 @@
 where a tokenizer is named."""
 
 import json
+import weakref
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,13 @@ import pytest
 
 from envmill.agents.turn_log import LoggedTurn
 from envmill.base.settings import ROOT
+from envmill.interop.exporters import columns as writing
 from envmill.interop.exporters.attempts import COLUMNS, list_columns
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet, ScoredAttempt
 from envmill.interop.exporters.dataset import describe_fields
 from envmill.interop.exporters.rl import export_rl
 from envmill.stages.partial import pay_turns, pay_whole
+from schemas.stored import MadeFromRows, StoredRows
 from tests.interop.exporters.specimens import ASKED, CALLED, DONE, make_cargo
 from tests.specimens import VERIFIER
 
@@ -234,3 +238,72 @@ def test_with_a_tokenizer_a_row_has_ids_masks_and_log_probabilities_as_sampled(
         "tokens_differ": ["rol_0"]
     }
     assert not [name for name in parcel.files if "attempts" in name]
+
+
+class Held(StoredRows[AttemptTranscript]):
+    """Rows that lie somewhere."""
+
+    def __init__(self, rows: Sequence[AttemptTranscript]) -> None:
+        self.rows = {one.id: one for one in rows}
+        self.ids = sorted(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[AttemptTranscript]:
+        return map(self.get, self.ids)
+
+    def __getitem__(self, place: Any) -> Any:
+        return [*self][place]
+
+    def get(self, name: str) -> AttemptTranscript:
+        return self.rows[name]
+
+    def of(self, owner: str) -> list[AttemptTranscript]:
+        return [one for one in self if one.scenario == owner]
+
+    def owners(self) -> dict[str, str]:
+        return {one.id: one.scenario for one in self}
+
+    def keep(self, names: Collection[str]) -> "Held":
+        return Held([self.rows[name] for name in self.ids if name in names])
+
+    def where(self, wanted: Callable[[Any], bool]) -> "Held":
+        return Held([*filter(wanted, self)])
+
+
+def test_transcripts_are_in_memory_a_group_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "GROUP", 8)
+    cargo, live, most = make_attempts(*[1.0] * 60), 0, 0
+
+    def forget() -> None:
+        nonlocal live
+        live -= 1
+
+    def make(one: AttemptTranscript) -> AttemptTranscript:
+        nonlocal live, most
+        made = replace(one)
+        weakref.finalize(made, forget)
+        live += 1
+        most = max(most, live)
+        return made
+
+    (whole,) = export_rl(cargo)
+    stored = MadeFromRows(Held(cargo.transcripts), make)
+    (streamed,) = export_rl(replace(cargo, transcripts=stored))
+    assert streamed.content_hash == whole.content_hash
+    assert len(read_rows(cargo)) == 60
+    assert 8 <= most <= 8 + 2
+
+
+def test_made_rows_are_what_they_are_made_of() -> None:
+    held = Held(make_attempts(1.0, 0.0, 0.5).transcripts)
+    rows = MadeFromRows(held, lambda one: replace(one, licence="changed"))
+    one, two, three = rows
+    assert (rows[0], rows[1:], rows.get("rol_1")) == (one, [two, three], two)
+    assert {row.licence for row in rows} == {"changed"}
+    assert [*rows.of(one.scenario)] == [one, two, three]
+    assert rows.owners() == held.owners()
+    assert [*rows.keep({"rol_2"})] == [three]
+    assert [*rows.where(lambda row: row.id != "rol_1")] == [one, three]
+    assert [row.form for row in rows.change(lambda row: replace(row, form="x"))] == ["x"] * 3

@@ -3,11 +3,10 @@ name what it has no form for."""
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
-from anthropic.types import MessageParam, ToolParam
-from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 from pydantic import TypeAdapter, ValidationError
 
 from envmill.interop.exporters import EXPORTERS, ExportSet
@@ -156,15 +155,25 @@ def read_tools(view: str, row: Any) -> list[Json]:
 READERS: dict[str, Callable[[Any], list[Json]]] = {
     "openai": lambda row: row["messages"], "anthropic": read_anthropic, "sharegpt": read_sharegpt,
 }  # fmt: skip
-TYPES: dict[str, tuple[TypeAdapter[Any], TypeAdapter[Any]]] = {
-    "openai": (TypeAdapter(ChatCompletionMessageParam), TypeAdapter(list[ChatCompletionToolParam])),
-    "anthropic": (TypeAdapter(MessageParam), TypeAdapter(list[ToolParam])),
-}
+TYPED = ("openai", "anthropic")
+
+
+@cache
+def read_types(view: str) -> tuple[TypeAdapter[Any], TypeAdapter[Any]]:
+    """A message and a list of tools. Imported here: it takes two seconds, which workers that only
+    collect need not spend."""
+    if view == "openai":
+        from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
+
+        return TypeAdapter(ChatCompletionMessageParam), TypeAdapter(list[ChatCompletionToolParam])
+    from anthropic.types import MessageParam, ToolParam
+
+    return TypeAdapter(MessageParam), TypeAdapter(list[ToolParam])
 
 
 def check_types(view: str, row: Any) -> None:
     """What the vendor's package says a request is."""
-    message, tools = TYPES[view]
+    message, tools = read_types(view)
     for one in row["messages"]:
         exhaust(
             message.validate_python({key: value for key, value in one.items() if key != "weight"})
@@ -195,14 +204,14 @@ def test_a_line_says_what_sft_says_or_is_refused_by_name(view: str, name: str) -
     row: Any = json.loads(json.dumps(SPELLINGS[view](line)))
     assert READERS[view](row) == line["messages"]
     assert read_tools(view, row) == TOOLS
-    if view in TYPES:
+    if view in TYPED:
         check_types(view, row)
 
 
-@pytest.mark.parametrize("view", TYPES)
+@pytest.mark.parametrize("view", TYPED)
 def test_the_vendors_types_refuse_another_spelling(view: str) -> None:
     """What the check is worth: each vendor's types refuse the other's line."""
-    other = next(one for one in TYPES if one != view)
+    other = next(one for one in TYPED if one != view)
     with pytest.raises((ValidationError, KeyError)):
         check_types(view, SPELLINGS[other](as_openai(SPECIMENS["calls"])))
 

@@ -12,7 +12,9 @@ UNPAID = str(HERE / "reader" / "scenarios" / "unpaid")
 
 
 def invoke(home: Path, *arguments: str, lines: str = "") -> Result:
-    return CliRunner().invoke(make_app(), arguments, env={"ENVMILL_HOME": str(home)}, input=lines)
+    return CliRunner().invoke(
+        make_app(arguments), arguments, env={"ENVMILL_HOME": str(home)}, input=lines
+    )
 
 
 def test_a_rollout_of_a_scenarios_folder(tmp_path: Path) -> None:

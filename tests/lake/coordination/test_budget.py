@@ -14,8 +14,7 @@ from envmill.base.errors import BudgetReached
 from envmill.base.settings import ROOT, Settings
 from envmill.lake.coordination import Coordinator
 from envmill.models.budget import Allowance, Amount, Budget, Hold
-from envmill.models.limiter import Limiter, ModelLimits
-from envmill.models.share import Shares
+from envmill.models.limiter import Limiter, ModelLimits, Shares
 from envmill.pipeline.coordinating import open_coordinator
 from tests.lake.coordination.conftest import Open, StandingClock, silence, space_looks
 from tests.models.spender import COST
@@ -76,9 +75,7 @@ async def test_a_call_that_was_given_up_while_it_waited_holds_nothing(open_one: 
 
 async def test_a_complaint_that_one_machine_heard_slows_the_other(open_one: Open) -> None:
     shares = [Shares(open_one(home)) for home in ("one", "two")]
-    one, two = (
-        Limiter("m", ModelLimits(16), share=lambda share=share: share.of("m")) for share in shares
-    )
+    one, two = (Limiter("m", ModelLimits(16), shares=share) for share in shares)
     async with asyncio.timeout(60):
         first, second = await one.enter(1, 10.0), await two.enter(1, 10.0)
         while one.window.bound != 8 or two.window.bound != 8:

@@ -29,7 +29,7 @@ NAMES = [*TABLES, *VIEWS]
 
 
 def ask(lake: Lake, question: str) -> list[Any]:
-    with open_views(lake) as connection:
+    with open_views(lake, question=question) as connection:
         return connection.execute(question).fetchall()
 
 
@@ -51,7 +51,7 @@ def test_every_view_answers_on_an_empty_lake(lake: Lake, view: str) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_no_column_needs_quotes(lake: Lake, table: str) -> None:
-    with open_views(lake) as connection:
+    with open_views(lake, question=table) as connection:
         columns = ", ".join(arrow_schema(TABLES[table]).names)
         connection.execute(f"select {columns} from {table}")
         kinds = [row[1] for row in connection.execute(f"describe {table}").fetchall()]

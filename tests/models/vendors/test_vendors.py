@@ -2,18 +2,22 @@
 about us."""
 
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import httpx2
-import openai
 import pytest
 
 from tests.models.vendors.launch import Loopback
 
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+
 
 @pytest.fixture
-async def chatgpt(vendors: Loopback) -> AsyncGenerator[openai.AsyncOpenAI]:
+async def chatgpt(vendors: Loopback) -> "AsyncGenerator[openai.AsyncOpenAI]":
+    import openai  # two seconds, for every worker that only collects
+
     async with openai.AsyncOpenAI(
         base_url=vendors.openai, api_key="k", max_retries=0, timeout=2
     ) as client:
@@ -21,7 +25,9 @@ async def chatgpt(vendors: Loopback) -> AsyncGenerator[openai.AsyncOpenAI]:
 
 
 @pytest.fixture
-async def claude(vendors: Loopback) -> AsyncGenerator[anthropic.AsyncAnthropic]:
+async def claude(vendors: Loopback) -> "AsyncGenerator[anthropic.AsyncAnthropic]":
+    import anthropic
+
     async with anthropic.AsyncAnthropic(
         base_url=vendors.anthropic, api_key="k", max_retries=0, timeout=2
     ) as client:
@@ -37,7 +43,7 @@ SCHEMA = {
 }
 
 
-async def test_chat_completions(vendors: Loopback, chatgpt: openai.AsyncOpenAI) -> None:
+async def test_chat_completions(vendors: Loopback, chatgpt: "openai.AsyncOpenAI") -> None:
     vendors.say(
         "Well.",
         reasoning="Hm.",
@@ -69,7 +75,7 @@ async def test_chat_completions(vendors: Loopback, chatgpt: openai.AsyncOpenAI) 
     )
 
 
-async def test_chat_stream(vendors: Loopback, chatgpt: openai.AsyncOpenAI) -> None:
+async def test_chat_stream(vendors: Loopback, chatgpt: "openai.AsyncOpenAI") -> None:
     vendors.say("All is well with me.", tools=[["look", '{"at": "the moon"}']])
     async with chatgpt.chat.completions.stream(
         model="m", messages=HELLO, stream_options={"include_usage": True}
@@ -81,7 +87,7 @@ async def test_chat_stream(vendors: Loopback, chatgpt: openai.AsyncOpenAI) -> No
     assert said.usage
 
 
-async def test_responses_and_their_stream(vendors: Loopback, chatgpt: openai.AsyncOpenAI) -> None:
+async def test_responses_and_their_stream(vendors: Loopback, chatgpt: "openai.AsyncOpenAI") -> None:
     vendors.say("All is well.", reasoning="Hm.", tools=[["look", "{}"]])
     whole = await chatgpt.responses.create(model="m", input="How are you today?")
     async with chatgpt.responses.stream(model="m", input="How are you today?") as stream:
@@ -94,7 +100,7 @@ async def test_responses_and_their_stream(vendors: Loopback, chatgpt: openai.Asy
 
 
 async def test_messages_and_their_stream(
-    vendors: Loopback, claude: anthropic.AsyncAnthropic
+    vendors: Loopback, claude: "anthropic.AsyncAnthropic"
 ) -> None:
     vendors.say(
         "All is well.",
@@ -119,7 +125,7 @@ async def test_messages_and_their_stream(
 
 
 async def test_a_schema_is_answered_and_a_limit_is_kept(
-    vendors: Loopback, chatgpt: openai.AsyncOpenAI, claude: anthropic.AsyncAnthropic
+    vendors: Loopback, chatgpt: "openai.AsyncOpenAI", claude: "anthropic.AsyncAnthropic"
 ) -> None:
     form: Any = {
         "type": "json_schema",
@@ -140,11 +146,14 @@ async def test_a_schema_is_answered_and_a_limit_is_kept(
 )
 async def test_errors_are_the_vendors_own(
     vendors: Loopback,
-    chatgpt: openai.AsyncOpenAI,
-    claude: anthropic.AsyncAnthropic,
+    chatgpt: "openai.AsyncOpenAI",
+    claude: "anthropic.AsyncAnthropic",
     status: int,
     kind: str,
 ) -> None:
+    import anthropic
+    import openai
+
     vendors.fail("status", status=status, retry_after="3", message="why")
     with pytest.raises(openai.APIStatusError, match="why") as first:
         await chatgpt.chat.completions.create(model="m", messages=HELLO)
@@ -159,8 +168,11 @@ async def test_errors_are_the_vendors_own(
 
 
 async def test_keys(
-    vendors: Loopback, chatgpt: openai.AsyncOpenAI, claude: anthropic.AsyncAnthropic
+    vendors: Loopback, chatgpt: "openai.AsyncOpenAI", claude: "anthropic.AsyncAnthropic"
 ) -> None:
+    import anthropic
+    import openai
+
     vendors.set(keys=["another"])
     with pytest.raises(openai.AuthenticationError):
         await chatgpt.models.list()
@@ -191,15 +203,17 @@ async def test_transport_faults_reach_the_client(vendors: Loopback, kind: str) -
 
 
 async def test_an_error_in_the_middle_of_a_stream(
-    vendors: Loopback, claude: anthropic.AsyncAnthropic
+    vendors: Loopback, claude: "anthropic.AsyncAnthropic"
 ) -> None:
+    import anthropic
+
     vendors.fail("event", status=529, message="overloaded")
     with pytest.raises(anthropic.APIStatusError, match="overloaded"):
         async with claude.messages.stream(model="m", max_tokens=99, messages=HELLO) as stream:
             await stream.get_final_message()
 
 
-async def test_an_openai_batch(vendors: Loopback, chatgpt: openai.AsyncOpenAI) -> None:
+async def test_an_openai_batch(vendors: Loopback, chatgpt: "openai.AsyncOpenAI") -> None:
     vendors.set(batches={"expire": True, "unfinished": "late"})
     vendors.fail("status", match="bad", status=400, message="no")
     lines = [_line(text) for text in ("good", "bad", "late")]
@@ -226,7 +240,7 @@ def _line(text: str) -> str:
     )
 
 
-async def test_an_anthropic_batch(vendors: Loopback, claude: anthropic.AsyncAnthropic) -> None:
+async def test_an_anthropic_batch(vendors: Loopback, claude: "anthropic.AsyncAnthropic") -> None:
     vendors.set(batches={"unfinished": "late"})
     vendors.fail("status", match="bad", status=400, message="no")
     messages: Any = {name: [{"role": "user", "content": name}] for name in ("good", "bad", "late")}

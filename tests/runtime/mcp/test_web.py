@@ -340,7 +340,10 @@ def test_a_head_and_its_body_have_a_deadline(
         other.close()
 
 
-def test_sockets_that_send_nothing_keep_nobody_out(host: JailHost) -> None:
+def test_sockets_that_send_nothing_keep_nobody_out(
+    host: JailHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web, "_CONNECTIONS", 8)
     with serving(host) as crowded, contextlib.ExitStack() as stack:
         for _ in range(web._CONNECTIONS + 4):
             held = stack.enter_context(socket.create_connection(crowded.place, 5))
