@@ -1,5 +1,4 @@
-"""Recipe `endless_terminals`: cells evenly filled, parts that know what they may, repairs that are
-told what failed, errands that hold."""
+"""Recipe `endless_terminals`: even cells, prompts of each part, repairs, and errands that hold."""
 
 import json
 import os
