@@ -1,6 +1,7 @@
 """Memory and time over the size of a run: `python -m tests.bench.scale_curve` draws `docs/scale.svg` from what was measured.
 
-scale_measured.json holds one line for each run of `python -m tests.bench.growth SCENARIOS FOLDER`, as it was printed.
+scale_measured.json holds one line for each run of `python -m tests.bench.growth SCENARIOS FOLDER`: its parts as they were
+printed, and how many scenarios were made. A run whose attempts were played stands in the page's table and not in the picture.
 """
 
 import json
@@ -74,8 +75,9 @@ def _render_panel(
 
 
 def read_measured() -> list[Run]:
-    """What was measured."""
-    return [json.loads(line) for line in MEASURED.read_text(encoding="utf-8").splitlines()]
+    """What was measured, without runs that were played."""
+    runs = [json.loads(line) for line in MEASURED.read_text(encoding="utf-8").splitlines()]
+    return [run for run in runs if not run["played"]]
 
 
 if __name__ == "__main__":
