@@ -5,7 +5,7 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 
 class Line:
@@ -15,6 +15,8 @@ class Line:
         self._target, self._delay = ("127.0.0.1", port), delay
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.heard: Callable[[bytes], None] = lambda _: None
+        """Called with the first bytes of each request, before they are passed on."""
         self._open: set[socket.socket] = set()
         self._whole = threading.Event()
         self._whole.set()
@@ -63,6 +65,7 @@ class Line:
                     if not (data := end.recv(65536)):
                         return
                     if end is client and not asking:
+                        self.heard(data)
                         time.sleep(self._delay)
                     asking = end is client
                     ways[end].sendall(data)

@@ -108,14 +108,14 @@ class Attempts:
     async def _end_before(self, run: str, batch: BatchName, patience: float) -> None:
         deadline = time.monotonic() + patience
 
-        def look() -> bool:
+        def is_busy() -> bool:
             still = self._open_before(run, batch)
             if time.monotonic() >= deadline:
                 for one in still:
                     self.void(run, one)
             return bool(still)
 
-        while await ask_aside(self._store, look):  # noqa: ASYNC110  another process ends it
+        while await ask_aside(self._store, is_busy):  # noqa: ASYNC110  another process ends it
             await asyncio.sleep(_PAUSE)
 
     def _open_before(self, run: str, batch: BatchName) -> list[BatchName]:

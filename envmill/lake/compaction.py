@@ -19,6 +19,7 @@ from envmill.lake.merges import MergeRecord, Stems, unite, write_merge
 from envmill.lake.merging import FULL, merge_files
 from envmill.lake.reading import describe_gone
 from envmill.lake.rollup import delete_stale, is_finished, write_rollups
+from envmill.lake.settled import write_index
 from envmill.lake.stores.base import StoredFile, read_clock
 from envmill.lake.views import VIEWS, open_views
 from schemas.tables import TABLES
@@ -48,6 +49,7 @@ def compact(lake: Lake, run: str, now: float | None = None, grace: float = GRACE
     machine's clock."""
     replaced, added = _merge(lake, run)
     rollups = _roll_up(lake, run)
+    write_index(lake, _SQLS)
     now = read_clock(lake.store) if now is None else now
     litter = lake.store.sweep(
         now - max(grace, GRACE)

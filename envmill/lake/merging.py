@@ -20,8 +20,11 @@ from envmill.lake.stores.base import Store, StoredFile, split
 from schemas.base import Record
 
 FULL = 256 * 1024 * 1024  # bytes of a merged file, held in memory once while it is made
-_LOT = 16 * 1024 * 1024  # bytes of files read at once; some ten times as much in memory
+_LOT = (
+    2 * 1024 * 1024
+)  # bytes of files read at once; conversations take forty times as much in memory
 _GROUP_ROWS = 122_880  # DuckDB's own row group
+_GROUP_BYTES = 64 * 1024 * 1024  # in memory: long rows make a group of fewer
 _KEYS = ["id", "step", "fingerprint"]
 
 
@@ -79,7 +82,7 @@ def _find_newest(keys: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]"
 def _encode_parts(groups: Iterator[pa.Table], schema: pa.Schema) -> Iterator[bytes]:
     """Parquet files, a new one whenever the last is full."""
     buffer, writer = BytesIO(), None
-    for group in groups:
+    for group in _gather(groups):
         writer = writer or pq.ParquetWriter(
             buffer, schema, compression="zstd", write_page_checksum=True
         )
@@ -91,3 +94,15 @@ def _encode_parts(groups: Iterator[pa.Table], schema: pa.Schema) -> Iterator[byt
     if writer is not None:
         writer.close()
         yield buffer.getvalue()
+
+
+def _gather(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Tables that are written together, so that a file has few row groups."""
+    held: list[pa.Table] = []
+    for table in tables:
+        held.append(table)
+        if sum(map(len, held)) >= _GROUP_ROWS or sum(one.nbytes for one in held) >= _GROUP_BYTES:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)

@@ -10,7 +10,7 @@ settled.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
 # (pyarrow ships no types)
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 import pyarrow as pa
@@ -22,6 +22,8 @@ from schemas.base import digest
 from schemas.ledger import RunEvent
 from schemas.shapes import version_of
 from schemas.tables import TABLES
+
+ROLLUPS = "_rollup"
 
 
 def find_rollups(lake: Lake, snapshot: FileSnapshot, views: Mapping[str, str]) -> dict[str, str]:
@@ -86,16 +88,24 @@ def is_finished(lake: Lake, run: str) -> bool:
 def _name_all(snapshot: FileSnapshot, views: Mapping[str, str]) -> dict[str, str]:
     """Where the rows of a snapshot lie → view."""
     files = {table: [entry.stem for entry in entries] for table, entries in snapshot.files.items()}
-    key = digest([files, _digest_views(tuple(views.items()))], 16)
-    return {f"{_folder(snapshot.run)}/{view}-{key}.parquet": view for view in views}
+    return name_rollups(snapshot.run, digest([files, digest_views(views)], 16), views)
+
+
+def name_rollups(run: str, key: str, views: Iterable[str]) -> dict[str, str]:
+    """Where the rows of a run lie, of a digest of its files and the views → view."""
+    return {f"{_folder(run)}/{view}-{key}.parquet": view for view in views}
+
+
+def digest_views(views: Mapping[str, str]) -> str:
+    """Of what every rollup depends on beside the files: the views, and the versions of the tables
+    they read."""
+    return _digest_views(tuple(views.items()))
 
 
 @cache
 def _digest_views(views: tuple[tuple[str, str], ...]) -> str:
-    """Of what every rollup depends on beside the files: the views, and the versions of the tables
-    they read."""
     return digest([views, {table: version_of(record) for table, record in TABLES.items()}])
 
 
 def _folder(run: str) -> str:
-    return f"_rollup/run={run}"
+    return f"{ROLLUPS}/run={run}"

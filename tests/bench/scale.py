@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from envmill.base.settings import ROOT
-from tests.bench.settled import measure_settled
+from tests.bench.settled import measure_opening, measure_settled
 
 SIZES = (80, 320)
 """Scenarios of the runs that `make bench` measures; `make soak AREA=scale` goes further."""
@@ -24,7 +24,8 @@ def rows() -> Iterator[dict[str, Any]]:
     yield from measure_growth(SIZES)
     yield from measure_scheduler(ITEMS)
     with tempfile.TemporaryDirectory(dir=ROOT / "data") as folder:
-        yield from measure_settled(Path(folder))
+        yield from measure_settled(Path(folder) / "large")
+        yield from measure_opening(Path(folder) / "many")
 
 
 def measure_growth(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 
 from envmill.base.settings import ROOT
 from envmill.lake.arrow import arrow_schema
@@ -24,6 +25,7 @@ from envmill.lake.events import note
 from envmill.lake.files import BatchName, file_name
 from envmill.lake.lake import Lake
 from envmill.lake.reading import encode
+from envmill.lake.settled import write_index
 from envmill.lake.sql import ask
 from envmill.lake.views import VIEWS, open_views
 from envmill.lake.views.source import column_types
@@ -41,6 +43,9 @@ COUNTS = {
 }
 """What is asked of views that have a row for each subject."""
 ROUNDS = 3
+MANY = 2_000
+"""Settled runs of a lake whose opening is measured. `python -m tests.bench.settled opening 10000` takes more."""
+_SQLS = {name: view.sql for name, view in VIEWS.items()}
 
 
 def measure_settled(place: Path, runs: int = RUNS) -> Iterator[dict[str, Any]]:
@@ -72,7 +77,54 @@ def measure_settled(place: Path, runs: int = RUNS) -> Iterator[dict[str, Any]]:
     }
 
 
-def fill(lake: Lake, run: str, seed: int) -> None:
+def measure_opening(place: Path, runs: int = MANY) -> Iterator[dict[str, Any]]:
+    """What opening a question costs over many settled runs, with their index beside without it, which lists every one."""
+    lake = Lake(place)
+    fill(lake, "r0000", 0, 1000)
+    compact(lake, "r0000")
+    for number in range(1, runs):
+        copy_run(place, "r0000", f"r{number:04d}")
+    made = write_index(lake, _SQLS, settling=0.0)
+    assert made == runs, made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("envmill.lake.views.opening.find_settled", lambda *_: {})
+        listing = _spend(lake)
+    for question, seconds in _spend(lake).items():
+        yield {
+            "id": f"settled_index_{question}",
+            "what": f"processor time of opening for `{question}` over {runs:,} settled runs, by their index, beside listing them",
+            "measured": seconds,
+            "baseline": listing[question],
+            "unit": "s",
+        }
+    yield {
+        "id": "settled_index_asked",
+        "what": f"processor time of `funnel` over {runs:,} settled runs, asked and read",
+        "measured": _median(lambda: _answer(lake, "funnel"), time.process_time),
+        "unit": "s",
+    }
+
+
+def _spend(lake: Lake) -> dict[str, float]:
+    def open_for(question: str) -> float:
+        return _median(
+            lambda: open_views(lake, question=f"from {question}").close(), time.process_time
+        )
+
+    return {question: open_for(question) for question in ("funnel", "scenarios")}
+
+
+def copy_run(place: Path, run: str, name: str) -> None:
+    """The same run under another name, its files hard links. Rows name the first; opening does not read them."""
+    for folder in place.glob(f"*/run={run}"):
+        other = folder.with_name(f"run={name}")
+        other.mkdir()
+        for path in folder.iterdir():
+            (other / path.name).hardlink_to(path)
+    (place / f"_runs/{name}.json").hardlink_to(place / f"_runs/{run}.json")
+
+
+def fill(lake: Lake, run: str, seed: int, rows: int = RUN_ROWS) -> None:
     """A finished run: every subject at every gate of every step, ids as random as hashes are."""
     note(lake, run, "started", {})
     batch = BatchName("scenarios-verify", 0, "f" * 8, 1)
@@ -106,7 +158,7 @@ def fill(lake: Lake, run: str, seed: int) -> None:
         f"({values[name]})::{kind} as {name}" for name, kind in column_types(Attrition).items()
     )
     with duckdb.connect() as connection:
-        numbers = f"(select range as number, {seed} as seed from range({RUN_ROWS}))"
+        numbers = f"(select range as number, {seed} as seed from range({rows}))"
         table = connection.sql(f"select {columns} from {numbers}").to_arrow_table()
     lake.store.put_if_absent(
         file_name("attrition", run, batch.commit), encode(table.cast(arrow_schema(Attrition)))
@@ -122,17 +174,21 @@ def _answer(lake: Lake, view: str) -> None:
             pass
 
 
-def _median(work: Callable[[], object]) -> float:
+def _median(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
     """The first round warms caches and is not counted."""
     seconds: list[float] = []
     for _ in range(ROUNDS + 1):
-        start = time.perf_counter()
+        start = clock()
         work()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock() - start)
     return statistics.median(seconds[1:])
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(dir=ROOT / "data") as folder:
-        for row in measure_settled(Path(folder), *(int(word) for word in sys.argv[1:])):
+        opening = sys.argv[1:2] == ["opening"]
+        measure, given = (
+            (measure_opening, sys.argv[2:]) if opening else (measure_settled, sys.argv[1:])
+        )
+        for row in measure(Path(folder), *(int(word) for word in given)):
             sys.stdout.write(json.dumps(row) + "\n")

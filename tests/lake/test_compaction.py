@@ -6,6 +6,7 @@ from collections.abc import Callable, Sized
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from envmill.base.errors import LakeError
@@ -315,6 +316,7 @@ def test_a_large_table_becomes_several_files_and_full_ones_are_left_alone(
     for module in (merging, compaction):
         monkeypatch.setattr(module, "FULL", 1000)
     monkeypatch.setattr(merging, "_LOT", 1)
+    monkeypatch.setattr(merging, "_GROUP_ROWS", 1)
     monkeypatch.setattr(compaction, "FULL", 10_000)
     compact(lake, "r1")
     assert len(lake.files("seeds", "r1")) > 1
@@ -323,7 +325,22 @@ def test_a_large_table_becomes_several_files_and_full_ones_are_left_alone(
     assert compact(lake, "r1").replaced == 0
 
 
-def _read(file: str) -> list[dict[str, object]]:
-    import pyarrow.parquet as pq
+@pytest.mark.parametrize("bound", ["_GROUP_ROWS", "_GROUP_BYTES", ""])
+def test_rows_are_written_as_they_are_read_and_not_all_at_once(
+    lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    """Six files are read one by one; a group is written as soon as it is full."""
+    for number in range(6):
+        fill(lake, number)
+    before = _rows(lake)
+    monkeypatch.setattr(merging, "_LOT", 1)
+    if bound:
+        monkeypatch.setattr(merging, bound, 1)
+    compact(lake, "r1")
+    assert _rows(lake) == before
+    (merged,) = lake.files("seeds", "r1")
+    assert pq.ParquetFile(merged).num_row_groups == (6 if bound else 1)
 
+
+def _read(file: str) -> list[dict[str, object]]:
     return pq.read_table(file).to_pylist()

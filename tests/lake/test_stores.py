@@ -4,6 +4,7 @@ is refused."""
 import errno
 import os
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -57,6 +58,26 @@ def test_a_store_lists_reads_and_deletes(place: str) -> None:
     store.delete("t/run=r/b.parquet")
     with pytest.raises(FileNotFoundError):
         store.read("t/run=r/b.parquet")
+
+
+@PLACES
+def test_the_state_of_a_folder_follows_the_names_in_it(place: str) -> None:
+    store = open_store(place)
+    for name in ("top/x/1", "top/y/1", "top/z/deep/1", "other/x/1"):
+        store.put_if_absent(name, b"1")
+    before = store.states("top")
+    assert set(before) == {"x", "y", "z"}
+    assert store.states("top") == before
+    assert store.states("nowhere") == {}
+    time.sleep(0.05)  # a disk's clock ticks
+    store.put_if_absent("top/x/2", b"2")
+    store.delete("top/y/1")
+    after = store.states("top")
+    assert after["z"] == before["z"]
+    assert after["x"] != before["x"]
+    assert after.get("y") != before["y"]
+    fresh = store.states("top", read_clock(store) - 3600)
+    assert set(fresh.values()) == {""} if "://" not in place else fresh == after
 
 
 def test_a_store_whose_put_is_a_check_and_a_write_is_refused() -> None:

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envmill.lake.lake import Lake
 from tests.bench.crowd import simulate
-from tests.bench.growth import RUN
 from tests.bench.scale import add_up, run_alone
 from tests.bench.scale_curve import SVG, read_measured, render
 from tests.soak import count
@@ -23,22 +21,19 @@ STEEPEST = 1.1
 
 @pytest.mark.soak(area="scale")
 def test_a_run_of_many_scenarios_stays_below_two_gigabytes(tmp_path: Path) -> None:
-    """Under `make test` 16 scenarios, which show that the measurement runs; in full 20,000, beside 1,000."""
-    scenarios = count(16, 20_000)
+    """Under `make test` 8 scenarios, which show that the measurement runs; in full 20,000, beside 1,000."""
+    scenarios = count(8, 20_000)
     found = run_alone("growth", scenarios, tmp_path)
     peaks = {name: told["peak"] for name, told in found["parts"].items()}
     assert max(peaks.values()) <= MOST, peaks
-    lake = Lake(tmp_path / "lake")
-    config = lake.find_fixed(RUN, "config")
-    assert config is not None
-    assert config["environments"] * config["scenarios"] >= scenarios
     outcomes = found["outcomes"]
     for step, told in outcomes.items():
         assert told["entered"] == told["kept"] + told["dropped"], f"{step} lost some"
     for before, step in pairwise(outcomes):
         if before.split("-")[0] == step.split("-")[0] and step != "scenarios-export":
             assert outcomes[step]["entered"] == outcomes[before]["kept"], f"lost before {step}"
-    assert outcomes["scenarios-generate"]["entered"] > 0
+    assert outcomes["scenarios-generate"]["entered"] >= scenarios, "fewer than were to be measured"
+    assert outcomes["scenarios-export"]["kept"] == 1
     if few := count(0, 1_000):
         own = [add_up(one, "own") for one in (run_alone("growth", few, tmp_path / "few"), found)]
         assert math.log(own[1] / own[0]) / math.log(scenarios / few) <= STEEPEST, own

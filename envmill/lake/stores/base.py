@@ -50,6 +50,11 @@ class Store(Protocol):
         """Names of the folders directly in a folder."""
         ...
 
+    def states(self, folder: str, before: float | None = None) -> dict[str, str]:
+        """Name → state of each folder directly in a folder: another one as soon as a name in it comes or goes. Where states are times of
+        change, one after `before` (by the store's clock) is empty: another change may have the same."""
+        ...
+
     def read(self, name: str) -> bytes:
         """The whole file; FileNotFoundError when it is gone."""
         ...

@@ -76,6 +76,17 @@ class LocalStore:
             return sorted(one.name for one in listing if one.is_dir())
         return []
 
+    def states(self, folder: str, before: float | None = None) -> dict[str, str]:
+        found: dict[str, str] = {}
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.root / folder) as listing:
+            for one in listing:
+                with contextlib.suppress(FileNotFoundError):
+                    if one.is_dir():
+                        changed = one.stat().st_mtime_ns
+                        fresh = before is not None and changed > before * 1e9
+                        found[one.name] = "" if fresh else str(changed)
+        return found
+
     def read(self, name: str) -> bytes:
         return (self.root / name).read_bytes()
 
@@ -92,7 +103,7 @@ class LocalStore:
         return litter
 
     def locate(self, name: str) -> str:
-        return str(self.root / name)
+        return f"{self.url}/{name}"
 
 
 def _read_mode(root: Path) -> int:

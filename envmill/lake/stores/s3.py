@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, cast
 
 from envmill.base.errors import LakeError, SettingsError
@@ -82,6 +83,17 @@ class S3Store:
             for one in page.get("CommonPrefixes", ())
         )
 
+    def states(self, folder: str, before: float | None = None) -> dict[str, str]:  # noqa: ARG002  (names are no times)
+        """All names below the folder, a thousand with each request."""
+        start = len("/".join(filter(None, (self._prefix, folder)))) + 1
+        found: dict[str, Any] = {}
+        for page in self._list(folder, delimiter=""):
+            for one in page.get("Contents", ()):
+                name, _, rest = one["Key"][start:].partition("/")
+                if rest:
+                    found.setdefault(name, blake2b(digest_size=8)).update(f"{rest}\n".encode())
+        return {name: hashed.hexdigest() for name, hashed in found.items()}
+
     def read(self, name: str) -> bytes:
         return cast(
             bytes, self._ask("read", name, lambda: self.filesystem.cat_file(self.locate(name)))
@@ -98,12 +110,17 @@ class S3Store:
     def locate(self, name: str) -> str:
         return f"{self.url}/{name}"
 
-    def _list(self, folder: str, start: str = "") -> Iterator[Mapping[str, Any]]:
-        bucket, _, prefix = self.url.removeprefix("s3://").partition("/")
+    @property
+    def _prefix(self) -> str:
+        return self.url.removeprefix("s3://").partition("/")[2]
+
+    def _list(
+        self, folder: str, start: str = "", delimiter: str = "/"
+    ) -> Iterator[Mapping[str, Any]]:
         asked: dict[str, str] = {
-            "Bucket": bucket,
-            "Prefix": "/".join([*filter(None, (prefix, folder)), start]),
-            "Delimiter": "/",
+            "Bucket": self.url.removeprefix("s3://").partition("/")[0],
+            "Prefix": "/".join([*filter(None, (self._prefix, folder)), start]),
+            "Delimiter": delimiter,
         }
         while True:
             try:

@@ -22,6 +22,7 @@ from envmill.base.errors import LakeError
 from envmill.lake.lake import Lake
 from envmill.lake.reading import describe_gone, read_file
 from envmill.lake.rollup import find_rollups
+from envmill.lake.settled import find_settled
 from envmill.lake.snapshot import FileSnapshot
 from envmill.lake.views.base import View
 from envmill.lake.views.needed import Needed, find_needed
@@ -40,11 +41,24 @@ def connect(
 ) -> DuckDBPyConnection:
     """Open the runs' files, or say which file is in the way."""
     failure, needed = None, find_needed(question, views)
-    for _ in range(_TRIES):
-        snapshots = [lake.snapshot(run) for run in runs]
+    sqls = {name: view.sql for name, view in views.items()}
+    for number in range(_TRIES):
+        settled = {} if number else find_settled(lake, runs, sqls, needed.below)
+        snapshots = [
+            settled[run].snapshot if run in settled else lake.snapshot(run) for run in runs
+        ]
+        rolled = {
+            snapshot.run: found
+            for snapshot in snapshots
+            if (
+                found := settled[snapshot.run].rollups
+                if snapshot.run in settled
+                else find_rollups(lake, snapshot, sqls)
+            )
+        }
         connection = duckdb.connect()
         try:
-            _prepare(connection, lake, views, snapshots, needed)
+            _prepare(connection, lake, views, snapshots, rolled, needed)
             _lock(connection, lake.url, memory)
             return connection
         except duckdb.Error as error:
@@ -70,14 +84,9 @@ def _prepare(
     lake: Lake,
     views: Mapping[str, View],
     snapshots: Sequence[FileSnapshot],
+    rolled: Mapping[str, Mapping[str, str]],
     needed: Needed,
 ) -> None:
-    sqls = {name: view.sql for name, view in views.items()}
-    rolled = {
-        snapshot.run: found
-        for snapshot in snapshots
-        if (found := find_rollups(lake, snapshot, sqls))
-    }
     fresh = [snapshot for snapshot in snapshots if snapshot.run not in rolled]
     connection.execute(
         "set python_enable_replacements = false; set temp_directory = ''; set enable_progress_bar "
