@@ -316,6 +316,7 @@ def test_a_large_table_becomes_several_files_and_full_ones_are_left_alone(
     for module in (merging, compaction):
         monkeypatch.setattr(module, "FULL", 1000)
     monkeypatch.setattr(merging, "_LOT", 1)
+    monkeypatch.setattr(merging, "_GROUP_ROWS", 1)
     monkeypatch.setattr(compaction, "FULL", 10_000)
     compact(lake, "r1")
     assert len(lake.files("seeds", "r1")) > 1
