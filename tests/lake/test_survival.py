@@ -73,7 +73,7 @@ def test_killed_writers_lose_nothing_they_published_and_litter_no_view(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     lake, published, dice = Lake(tmp_path / "lake"), 0, random.Random(request.node.name)
-    for _ in range(count(5, 200)):
+    for _ in range(count(8, 200)):
         with _start(["writer", lake.url, "0"]) as (writer,):
             time.sleep(dice.uniform(0, 0.15))
             said, errors = _finish(writer)
@@ -143,7 +143,7 @@ def test_every_count_a_reader_sees_was_true_at_some_moment(place: str, grace: st
         [["reader", place]] * readers,
     )
     with _start(["compactor", place, grace], *writing, *reading) as crowd:
-        time.sleep(count(4, 180) if remote else count(2, 60))
+        time.sleep(count(8, 180) if remote else count(3, 60))
         _wait_for_merge(Lake(place))
         _wait_for_words(crowd)
         squeezed, *rest = [_finish(process) for process in crowd]

@@ -4,22 +4,20 @@ import contextlib
 import http.client
 import socket
 import ssl
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from schemas.base import Record, digest
+from schemas.base import Record
 from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
 from schemas.tables import TABLES
 from tests.e2e.plant import Plant, wait_until
 from tests.e2e.test_kill import EXITS, LISTED, content
-from tests.interop.exporters.consumers import HOUSES, build_house
 from tests.soak import count
+from tests.spread.houses import find_house, find_packages
 
 OPTIONS = {"environments": 3, "scenarios": 2, "attempts": 1, "seed": 5, "mistakes": 0.05}
-LOCKS = Path(__file__).parent / "locks"
 LOOPBACK = ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF00000100007F")
 """As the kernel spells 127.0.0.1, ::1 and ::ffff:127.0.0.1."""
 KEY = "sk-planted-where-a-spread-run-must-not-show-it"
@@ -41,18 +39,11 @@ def runner(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def plant(runner: str, tmp_path: Path) -> Iterator[Plant]:
     """A server whose flow runs find the runner's packages beside ours."""
-    lock = LOCKS / f"{runner}.txt"
-    house = (
-        HOUSES
-        / f"{runner}-{digest(lock.read_text(), 8)}-py{sys.version_info.major}.{sys.version_info.minor}"
-    )
-    if not house.exists():
-        build_house(house, runner, ["--no-deps", "-r", str(lock)])
-    (site,) = house.glob("lib/python*/site-packages")
+    house = find_house(runner)
     binaries = f"{house / 'bin'}:/usr/bin:/bin"
     plant = Plant.at(
         tmp_path / "plant",
-        besides={"PYTHONPATH": str(site), "PATH": binaries, "OPENAI_API_KEY": KEY},
+        besides={"PYTHONPATH": str(find_packages(house)), "PATH": binaries, "OPENAI_API_KEY": KEY},
     )
     try:
         plant.envmill("up")
