@@ -72,7 +72,7 @@ def find_settled(
     tops = list(dict.fromkeys((*(TABLES.keys() & needed), *_BASIC)))
     wanted = sorted(views.keys() & needed)
     parts = _read_parts(lake, index, tops)
-    same = _find_same(index, parts, _look(lake, tops))
+    same = _find_same(index, parts, _read_states(lake, tops))
     return {run: _describe(lake, index, parts, run, wanted) for run in runs if run in same}
 
 
@@ -116,17 +116,19 @@ def write_index(
     old = _read_newest(lake, views)
     lacking = rolled
     if old is not None:
-        lacking = rolled - _find_same(old, _read_parts(lake, old, _BASIC), _look(lake, _BASIC))
+        lacking = rolled - _find_same(
+            old, _read_parts(lake, old, _BASIC), _read_states(lake, _BASIC)
+        )
     if len(lacking) < max(least, _SHARE * len(rolled)):
         return 0
     before = read_clock(lake.store) - settling
-    then = _look(lake, _ALL, before)
+    then = _read_states(lake, _ALL, before)
     parts: Parts = {top: {} for top in _ALL} if old is None else _read_parts(lake, old, _ALL)
     same = set[str]() if old is None else _find_same(old, parts, then) & rolled
     taken = {run: one for run in sorted(rolled - same) if (one := _take(lake, run, views))}
     if old is not None:
         taken |= {run: (*old.runs[run], _list_files(parts, run)) for run in same}
-    now = _look(lake, _ALL, before)
+    now = _read_states(lake, _ALL, before)
     still = {run: one for run, one in taken.items() if _is_still(run, then, now)}
     return len(still) if still and _publish(lake, views, still, now) else 0
 
@@ -162,7 +164,7 @@ def _is_still(run: str, then: States, now: States) -> bool:
     return all(one == other != "" for one, other in states)
 
 
-def _look(lake: Lake, tops: Sequence[str], before: float | None = None) -> States:
+def _read_states(lake: Lake, tops: Sequence[str], before: float | None = None) -> States:
     found = ask_each(lake.store, lambda top: lake.store.states(top, before), tops)
     return {
         top: {name.removeprefix("run="): state for name, state in states.items()}

@@ -47,6 +47,7 @@ LONG: dict[str, str] = {
     "tests/interop/bundles/test_escapes.py": "one table of attempts to leave a folder",
     "tests/models/test_dialects.py": "one table of what vendors' replies look like",
     "tests/recipes/multiplied/desks.py": "one table of changes to a desk and what becomes of each",
+    "tests/recipes/test_endless_terminals.py": "its tests share machines and errands that the module makes once",
     "tests/recipes/test_tau2.py": "its tests share dialogues that the module composes once",
 }
 """`path` or `path:function` → the reason it is long."""
