@@ -349,11 +349,17 @@ async def test_a_user_who_cannot_be_reached_is_an_outage(
     assert (rollout.termination, rollout.outcome, rollout.reward) == ("outage", "error", None)
 
 
-@pytest.mark.parametrize(("policy", "person"), [("model", "scripted"), ("reference", "model")])
+@pytest.mark.parametrize(
+    ("policy", "person", "told"),
+    [
+        ("model", "scripted", "The policy is a model"),
+        ("reference", "model", "A model is to play the user"),
+    ],
+)
 async def test_a_model_without_a_door_is_told_so(
-    sandbox: Sandbox, policy: str, person: str
+    sandbox: Sandbox, policy: str, person: str, told: str
 ) -> None:
-    with pytest.raises(SettingsError, match="A model is to play the user"):
+    with pytest.raises(SettingsError, match=told):
         await play_scenario(
             find_policy(policy), TALK, SHED, sandbox, "probe", 0, form="conversation", user=person
         )

@@ -76,7 +76,7 @@ def check_complaints(home: Home, moves: str, tmp_path: Path) -> None:
             score(home, *words)
     head = json.loads(Path(moves).read_text().splitlines()[0])
     for change, complaint in (
-        ({"scenario": ""}, "nothing judges"),
+        ({"scenario": ""}, "no verifier can judge"),
         ({"program": "x"}, "another environment"),
     ):
         (tmp_path / "wrong").write_text(json.dumps(head | change) + "\n")

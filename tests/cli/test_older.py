@@ -89,7 +89,7 @@ def test_an_unfinished_run_is_refused_with_the_command_for_a_new_one(
     assert isinstance(refused.exception, SettingsError)
     told = str(refused.exception)
     assert f"begun by an older version, and this is {__version__}" in told
-    command = shlex.split(told.split("Begin a new one: ")[1])
+    command = shlex.split(told.split("Start a new one: ")[1])
     assert command[:2] == ["envmill", "run"]
     planned = say(surroundings, "run", "--dry-run", *command[2:])
     assert planned.exit_code == 0, (planned.stderr, planned.exception)
@@ -103,7 +103,7 @@ def test_a_retry_in_the_ui_is_refused_too(surroundings: dict[str, str]) -> None:
         ):
             raise AssertionError("it was opened")
 
-    with pytest.raises(SettingsError, match="Begin a new one"):
+    with pytest.raises(SettingsError, match="Start a new one"):
         asyncio.run(go_on())
 
 

@@ -28,7 +28,7 @@ def test_the_errors_of_the_judge_are_taken_off(
 
 
 def test_a_judge_who_guesses_is_refused() -> None:
-    with pytest.raises(ValueError, match="says nothing"):
+    with pytest.raises(ValueError, match="tells nothing"):
         correct(Proportion(10, 100), Proportion(5, 20), Proportion(5, 20))
 
 

@@ -81,7 +81,7 @@ def test_the_state_of_a_folder_follows_the_names_in_it(place: str) -> None:
 
 
 def test_a_store_whose_put_is_a_check_and_a_write_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"no put-if-absent.*s3://bucket"):
+    with pytest.raises(SettingsError, match=r"only if it is absent.*s3://bucket"):
         Lake("memory://lake")
 
 

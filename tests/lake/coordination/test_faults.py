@@ -111,7 +111,7 @@ def test_a_worker_of_another_version_does_not_share_a_database(
     with closing(RemoteCoordinator(PostgresDocuments(postgres.url), tmp_path)) as coordinator:
         coordinator.change("", lambda document: document.update(format=2))
     try:
-        with pytest.raises(CoordinationError, match=r"another version.*same version on all"):
+        with pytest.raises(CoordinationError, match=r"another version.*same version in all"):
             RemoteCoordinator(PostgresDocuments(postgres.url), tmp_path)
     finally:
         postgres.ask("drop table envmill_coordination")
@@ -142,7 +142,7 @@ def test_a_bucket_that_appears_empty_is_not_begun_anew(bucket: str, tmp_path: Pa
     check_identity(store, tmp_path / "another home")
     store.delete("_lake.json")
     with pytest.raises(
-        LakeError, match=r"appears empty.*nothing was paid.*delete .*lakes"
+        LakeError, match=r"appears empty.*no model was asked.*delete .*lakes"
     ) as empty:
         check_identity(store, home)
     assert store.entries("") == []

@@ -153,7 +153,7 @@ async def test_a_broken_container_is_an_error_and_no_answer(
         with pytest.raises(SandboxError, match="retry"):
             await ask()
     await container.down()
-    with pytest.raises(SandboxError, match="bring up another"):
+    with pytest.raises(SandboxError, match="start another"):
         await container.shell("true")
 
 
