@@ -23,6 +23,18 @@ class StoredRows(Sequence[N_co]):
 
     ids: Sequence[str]
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> N_co: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[N_co]: ...
+    def __getitem__(self, place: int | slice) -> N_co | Sequence[N_co]:
+        if isinstance(place, int):
+            return self.get(self.ids[place])
+        return [self.get(name) for name in self.ids[place]]
+
     @abstractmethod
     def get(self, name: str) -> N_co:
         """The row of an id."""
@@ -55,20 +67,8 @@ class UnitedRows(StoredRows[N]):
         ]
         self.ids = sorted(self._homes)
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
     def __iter__(self) -> Iterator[N]:
         return merge(*self._parts, key=_name)
-
-    @overload
-    def __getitem__(self, place: int) -> N: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[N]: ...
-    def __getitem__(self, place: int | slice) -> N | Sequence[N]:
-        if isinstance(place, int):
-            return self.get(self.ids[place])
-        return [self.get(name) for name in self.ids[place]]
 
     def get(self, name: str) -> N:
         return self._parts[self._homes[name]].get(name)
@@ -96,20 +96,8 @@ class MadeFromRows(StoredRows[N], Generic[N, M]):
         self.base, self._make = base, make
         self.ids = base.ids
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
     def __iter__(self) -> Iterator[N]:
         return map(self._make, self.base)
-
-    @overload
-    def __getitem__(self, place: int) -> N: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[N]: ...
-    def __getitem__(self, place: int | slice) -> N | Sequence[N]:
-        if isinstance(place, int):
-            return self.get(self.ids[place])
-        return [self.get(name) for name in self.ids[place]]
 
     def get(self, name: str) -> N:
         return self._make(self.base.get(name))

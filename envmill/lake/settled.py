@@ -159,7 +159,7 @@ def _list_files(parts: Parts, run: str) -> Mapping[str, Sequence[tuple[str, int,
 
 
 def _is_still(run: str, then: States, now: States) -> bool:
-    """Whether no folder of a run changed between two looks, nor was too fresh for the first."""
+    """Whether no folder of a run changed between two readings, nor had changed too shortly before the first."""
     states = [(then[top].get(run), now[top].get(run)) for top in now]
     return all(one == other != "" for one, other in states)
 

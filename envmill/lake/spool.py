@@ -114,9 +114,6 @@ class StoredRecords(StoredRows[R]):
         self._known, self._change = frozenset(ids), change
         self._recent: OrderedDict[str, R] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
     def __iter__(self) -> Iterator[R]:
         for start in range(0, len(self.ids), _BATCH):
             yield from self._read(self.ids[start : start + _BATCH])

@@ -30,8 +30,8 @@ async def play_plans(
     hashes: Hashes = "each",
     in_place: bool = False,
 ) -> list[list[Observation]]:
-    """Observations per plan; each plan begins with a reset. `in_place` is for those who look
-    around, and `hashes` as in `Sandbox.play`."""
+    """Observations per plan; each plan begins with a reset. `in_place` and `hashes` are those
+    of `Sandbox.play`."""
     return [
         seen
         for batch in _cut(plans)
