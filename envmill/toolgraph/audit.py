@@ -1,4 +1,4 @@
-"""The audit: required inputs that nobody can supply, tools that need them, and tools that nothing
+"""The audit: required inputs that nothing can supply, tools that need them, and tools that nothing
 leads to."""
 
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ class Unsuppliable:
     tool: str
     path: str
     means: str
-    """What it means, in words."""
+    """Its meaning, in words."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What stands in the way of calling the tools of a graph."""
+    """Why tools of a graph cannot be called."""
 
     unsuppliable: tuple[Unsuppliable, ...]
     out_of_reach: tuple[str, ...]
-    """Tools that cannot be called, whatever is called before them."""
+    """Tools that no chain can call."""
 
 
 def audit_graph(graph: ToolGraph) -> Audit:
-    """Mend it with `told` where a user does know the value, with another tool, or with tables whose
-    records are looked up."""
+    """To supply such an input, set `told` if a user knows the value, add another tool, or add
+    tables whose records are looked up."""
     lacking = tuple(
         Unsuppliable(graph.tools[one.owner].name, one.path, " ".join(one.words))
         for required in graph.required

@@ -1,5 +1,5 @@
-"""Enacting: a chain carried out on a private copy, step by step. Nothing of it is code; what walks
-it is this, and calls run in the jail.
+"""Enacting: carries out a chain on a private copy, step by step. A chain is data; this module
+interprets it, and the calls run in the jail.
 
 chain ─► node ─┬─ step:   arguments from the user, one record, or what was seen ─► one call more in an open session ─► seen
                ├─ reason: one of many, how many, how much
@@ -34,17 +34,17 @@ from schemas.environment import Call
 
 @dataclass(frozen=True)
 class Enacted:
-    """What a chain came to."""
+    """Result of a chain that was carried out."""
 
     calls: list[Call]
     steps: list[str]
     """Step that made each call."""
     replies: list[Json]
-    """What each was answered."""
+    """Reply to each call."""
     state: dict[str, Json]
     """End state."""
     derived: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
-    """Reasoning node → what it gave, each time."""
+    """Reasoning node → its values, one for each time."""
 
 
 async def enact(
@@ -55,9 +55,8 @@ async def enact(
     sandbox: Sandbox,
     most: int = WRITTEN.most,
 ) -> Enacted:
-    """BuildError, with a `reason`, where a value has no source, a call is refused, the same calls
-    do not answer alike twice, or there are
-    more than `most` of them."""
+    """Raises BuildError with a `reason` if a value has no source, a call is refused, the same calls
+    give different replies when repeated, or there are more than `most` of them."""
     async with sandbox.session(program) as session:
         begun = await session.step(reset)
         if begun.outcome != "ok":
@@ -81,7 +80,7 @@ async def enact(
 
 @dataclass
 class _Walker:
-    """Where a chain stands: what was called, and what is known by now."""
+    """State of a chain while it is carried out: the calls so far and the known values."""
 
     filling: Filling
     program: Program
@@ -92,7 +91,7 @@ class _Walker:
     made_by: list[str] = field(default_factory=list[str])
     observed: list[Observation] = field(default_factory=list[Observation])
     known: dict[str, Json] = field(default_factory=dict[str, Json])
-    """Node → what it gave; loop → the item it is at."""
+    """Node → its value; loop → its current item."""
     over: dict[str, str] = field(default_factory=dict[str, str])
     """Loop → path of its list."""
     derived: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
@@ -141,7 +140,7 @@ class _Walker:
             await self.walk(loop.body)
 
     def _find(self, source: Source, place: str) -> Json:
-        """The value; never one that nobody gave."""
+        """The value of a source that some node or record has given."""
         if isinstance(source, FromNode):
             return self._take(source.node, source.path)
         if isinstance(source, FromItem):
@@ -220,7 +219,7 @@ def fit_lists(program: Program, tool: str, arguments: dict[str, Json]) -> None:
 
 
 def compute(reason: Reason, values: Sequence[Json]) -> Json:
-    """What a reasoning node other than `choose` gives, of the values that it takes."""
+    """Value of a reasoning node other than `choose`, computed from the values that it takes."""
     if reason.rule == "compose":
         return " ".join(map(str, values))
     flat = [one for value in values for one in (value if is_array(value) else [value])]
@@ -233,13 +232,13 @@ def compute(reason: Reason, values: Sequence[Json]) -> Json:
 
 
 def cut_item_path(path: str, over: str) -> str:
-    """Where in the item that a loop is at; empty for the item itself."""
+    """Path inside the current item of a loop; empty for the item itself."""
     return "" if path == over else path.removeprefix(f"{over}.")
 
 
 def read_path(value: Json, path: str) -> Json:
-    """What stands at `orders[].id`: a list of all, where the way leads through one; a list within a
-    list is laid flat."""
+    """Value at a path such as `orders[].id`. A path through a list gives a list of all values;
+    nested lists are flattened."""
     for place, part in enumerate(one for one in path.split(".") if one):
         name = part.removesuffix("[]")
         if name:
@@ -261,14 +260,14 @@ def read_path(value: Json, path: str) -> Json:
 
 
 def read_reply(seen: Observation) -> Json:
-    """What was answered; several parts are a list."""
+    """The reply; several parts become a list."""
     values = [part.get("value", part.get("text")) for part in seen.parts if is_object(part)]
     return values[0] if len(values) == 1 else values
 
 
 def put_argument(arguments: dict[str, Json], path: str, value: Json) -> None:
-    """`order_ids` and `order_ids[]` are one place; `lines[].id` is part of each object of a list;
-    one value is put into all."""
+    """Set an argument. `order_ids` and `order_ids[]` are the same place. `lines[].id` is a property
+    of each object of a list; one value is set in all of them."""
     head, _, rest = path.partition(".")
     name = head.removesuffix("[]")
     if not rest:

@@ -1,5 +1,5 @@
-"""A course: a chain in the making. It knows what its steps give, and finds for the next tool where
-each argument comes from.
+"""A course: an unfinished chain. It knows what its steps give, and finds a source for each argument
+of the next tool.
 
 Bound arguments are proposals: the validator judges them with code that shares nothing with this one
 but the graph.
@@ -25,18 +25,19 @@ from schemas.chain import (
 )
 
 GIVEN_ON = 0.7
-"""How often an argument that a user could say is taken from an earlier reply where there is one."""
+"""Probability that an argument that a user could say is taken from an earlier reply, if one has
+it."""
 OPTIONAL = 0.3
-"""How often an optional input is used that an earlier reply gives."""
+"""Probability that an optional input is used, if an earlier reply gives it."""
 MOST_OPTIONAL = 2
-"""Of one step."""
+"""Maximal number of optional inputs of one step."""
 
 Bound = tuple[Source, FromNode | None]
-"""Where a value comes from, and the list that it has to be chosen from first."""
+"""Source of a value, and the list from which it must be chosen first."""
 
 
 class Course:
-    """Nodes so far. `loop`: the tool and list whose items can be taken from."""
+    """The nodes so far. `loop`: the tool and list whose items can be taken."""
 
     def __init__(self, graph: ToolGraph, chance: random.Random) -> None:
         self.graph, self.chance = graph, chance
@@ -45,16 +46,16 @@ class Course:
         """Tool → its step."""
         self.given: list[str] = []
         self.loop: tuple[str, int, str] | None = None
-        """Loop we are in, the tool it goes over, and the list's path."""
+        """Enclosing loop, the tool whose reply it iterates over, and the list's path."""
         self.prefer: frozenset[str] = frozenset()
-        """Steps that the next one must be tied to; any will do where none is named."""
+        """Steps to which the next one must be tied; if empty, any step."""
         self._holds, self._undone = frozenset[str](), frozenset[str]()
         self._chosen: dict[tuple[str, str], str] = {}
         self._gone = set[Source]()
 
     def add(self, tool: int, *, loose: bool = False) -> str:
-        """The next step; empty, or why it cannot be one. A loose one need not be tied to those
-        before: later ones will tie it."""
+        """Add the next step. Returns an empty text, or the reason why it cannot be added. A loose
+        step need not be tied to earlier ones, because later ones will be tied to it."""
         made = self._make(tool, loose)
         if isinstance(made, str):
             return made
@@ -84,7 +85,7 @@ class Course:
         return [*reasons, step]
 
     def _end(self, tool: int, arguments: dict[str, Source]) -> None:
-        """What selected a thing that is ended now is not used again."""
+        """References to a thing that is ended here are not used again."""
         parameters = self.graph.parameters
         if tool in parameters.ending:
             takers = [(path, parameters.find_input(tool, path)) for path in arguments]
@@ -103,8 +104,8 @@ class Course:
         self._undone = (self._undone | (before - self._holds)) - self._holds
 
     def _bind(self, tool: int, loose: bool) -> dict[str, Bound] | str:
-        """Path → where its value comes from. Something must tie the tool to what was done before,
-        unless a later one will."""
+        """Path → source of its value. The tool must be tied to an earlier step, unless it is
+        loose."""
         bound, tied = dict[str, Bound](), loose or not self.steps or self._is_bound(tool)
         for taker in self.graph.required[tool]:
             found = (
@@ -140,8 +141,8 @@ class Course:
         return FromRecord(table=table, column=column), None
 
     def _find_optional(self, tool: int, tied: bool) -> Iterator[tuple[ToolParameter, Bound]]:
-        """Some of what replies give anyway. Where nothing else ties the tool: one that does, be it
-        something that a user could say."""
+        """Some optional inputs that replies can supply. If nothing else ties the tool, one that
+        does, even if a user could say it."""
         left = MOST_OPTIONAL
         for taker in self.graph.linked[tool]:
             if not left:
@@ -160,8 +161,8 @@ class Course:
     def _find_beside(
         self, tool: int, taker: ToolParameter
     ) -> list[tuple[ToolParameter, Bound]] | None:
-        """What an optional input brings with it, since the part that it stands in cannot do
-        without; None where that has no source."""
+        """Further inputs that an optional input makes required, because its part of the arguments
+        requires them; None if one of them has no source."""
         found = list[tuple[ToolParameter, Bound]]()
         for one in self.graph.find_needed(tool, [taker.path]):
             if not one.required and one != taker:
@@ -175,8 +176,8 @@ class Course:
         return any(self.graph.is_bound(earlier, tool) for earlier in self.steps)
 
     def _find_flow(self, taker: ToolParameter) -> Bound | None:
-        """From the item of the loop, a reply, or by choosing from a list of one; the strongest, and
-        before it what is preferred."""
+        """A source: an item of the loop, a reply, or a choice from a list of a reply. Preferred
+        sources come first, then the strongest."""
         best: Bound | None = None
         for _, giver in self._list_offers(taker):
             found = self._reach(giver, taker)
@@ -189,7 +190,7 @@ class Course:
         return best
 
     def _list_offers(self, taker: ToolParameter) -> list[tuple[int, ToolParameter]]:
-        """What the steps could give, the strongest first."""
+        """What the steps can supply, the strongest first."""
         offers = self.graph.offers.get(taker.index)
         if offers is None:
             return []
@@ -198,7 +199,7 @@ class Course:
         return found
 
     def _is_free(self, choice: FromNode) -> bool:
-        """Whether what was chosen from there, if anything was, still stands."""
+        """Whether the choice from this list, if one was made, is still usable."""
         return FromNode(node=self._chosen.get((choice.node, choice.path), "")) not in self._gone
 
     def _reach(self, giver: ToolParameter, taker: ToolParameter) -> Bound | None:
@@ -220,9 +221,8 @@ class Course:
         )
 
     def _is_said(self, taker: ToolParameter) -> bool:
-        """Whether a person would just say it. No one picks a capacity out of a list of other
-        things, or takes the number of something new
-        from what is there."""
+        """Whether a person would just say the value. People do not pick a capacity from a list of
+        other things, or take the number of something new from existing records."""
         if not taker.told or not taker.is_reference:
             return taker.told
         about = self.graph.parameters.entities[taker.owner]
@@ -232,7 +232,7 @@ class Course:
         return taker.words[:-1] == about and len(own) > 1
 
     def _choose(self, of: FromNode, reasons: list[Node]) -> FromNode:
-        """The same choice serves whoever needs it again."""
+        """A choice that was made before is used again."""
         known = self._chosen.get((of.node, of.path))
         if known is None:
             known = f"r{len(self._chosen) + 1}"

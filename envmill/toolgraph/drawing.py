@@ -1,5 +1,5 @@
-"""Drawing: a sampler tried again and again, every chain judged by the one validator, and each try
-that came to nothing counted."""
+"""Drawing: repeated tries of a sampler. The validator judges every chain, and each unsuccessful try
+is counted."""
 
 import random
 from collections import Counter
@@ -11,12 +11,12 @@ from envmill.toolgraph.validity import LIMITS, ChainLimits, find_faults
 from schemas.chain import Chain
 
 TRIES = 20
-"""For each chain asked for."""
+"""Tries for each chain that was asked for."""
 
 
 @dataclass
 class Drawn:
-    """Chains that hold, each another one, and what became of all other tries."""
+    """Valid chains, all different, and counts of all other tries."""
 
     sampler: str
     chains: list[Chain] = field(default_factory=list[Chain])
@@ -26,14 +26,14 @@ class Drawn:
     refused: Counter[str] = field(default_factory=Counter[str])
     """First fault → chains that the validator refused."""
     repeated: int = 0
-    """Chains that were there already."""
+    """Number of chains that had been drawn before."""
 
 
 def sample_chains(
     graph: ToolGraph, sampler: Sampler, count: int, seed: int = 0, limits: ChainLimits = LIMITS
 ) -> Drawn:
-    """So many chains, or all that so many tries find; the same for the same seed, in every
-    process."""
+    """At most this many chains, as far as the tries suffice. The result depends only on graph and
+    seed, not on the process."""
     drawn, known = Drawn(sampler.name), set[str]()
     while len(drawn.chains) < count and drawn.tries < TRIES * count:
         chance = random.Random(f"{seed} {sampler.name} {drawn.tries}")

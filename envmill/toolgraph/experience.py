@@ -1,5 +1,4 @@
-"""Experience: what an environment's stored tests call, what is replied, and the states they begin
-with.
+"""Experience: calls of an environment's stored tests, their replies and their start states.
 
 stored tests ─► played in the jail ─► calls and replies of each tool, start states ─► graph of tools with what they reply
 """
@@ -20,25 +19,25 @@ from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Call, Environment, Test
 
 TESTS = 80
-"""Stored tests that are played."""
+"""Maximal number of stored tests that are played."""
 STATES = 3
-"""Start states that are kept, the fullest first."""
+"""Maximal number of start states that are kept, the fullest first."""
 
 
 @dataclass(frozen=True)
 class Experience:
-    """Calls that went through, and where."""
+    """Successful calls, and the states in which they were made."""
 
     states: tuple[dict[str, Json], ...] = ()
     calls: Mapping[str, Sequence[Call]] = field(default_factory=dict[str, Sequence[Call]])
-    """Tool → calls of it that were answered."""
+    """Tool → its successful calls."""
     replies: Mapping[str, Sequence[Json]] = field(default_factory=dict[str, Sequence[Json]])
 
 
 async def gather_experience(
     environment: Environment, tests: Sequence[Test], rows: Mapping[str, Json], sandbox: Sandbox
 ) -> Experience:
-    """`rows`: the environment's own, where it has any; they stand first among the states."""
+    """`rows`: the environment's own rows, if it has any. They become the first start state."""
     calls, replies = defaultdict[str, list[Call]](list), defaultdict[str, list[Json]](list)
     program = Program.of(environment)
     for test in [one for one in tests if one.expect == "success"][:TESTS]:
@@ -54,7 +53,7 @@ async def gather_experience(
 
 
 async def weave_experience(environment: Environment, experience: Experience) -> ToolGraph:
-    """The graph by the types that tools promise, else by what they were seen to reply."""
+    """The graph built from the output types that tools declare, else from observed replies."""
     keys = {
         key: table
         for state in experience.states
@@ -73,8 +72,8 @@ async def weave_experience(environment: Environment, experience: Experience) -> 
 
 
 def _drop_null(schema: Json, seen: Sequence[Json]) -> Json:
-    """The schema without what was null in every reply: the slot of a defect that was reported just
-    now leads nowhere."""
+    """The schema without properties that were null in every reply. Such a value cannot supply an
+    argument, for example the slot of a defect that was just reported."""
     if not is_object(schema):
         return schema
     if is_object(items := schema.get("items")):

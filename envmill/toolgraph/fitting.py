@@ -1,4 +1,4 @@
-"""Fitting: whether a value can go into an input at all, whatever any evidence says."""
+"""Fitting: whether an input can take a value at all, independent of evidence."""
 
 from envmill.toolgraph.parameters import NOBODY, Parameters, ToolParameter
 
@@ -6,7 +6,7 @@ _WIDER = {("integer", "number")}
 
 
 def find_refusal(parameters: Parameters, giver: ToolParameter, taker: ToolParameter) -> str:
-    """Why a value cannot go there, whatever evidence says; empty when it can."""
+    """Code of the reason why the input cannot take the value; empty if it can."""
     if giver.side == "input" or taker.side != "input":
         return "wrong side"
     if giver.owner == taker.owner:
@@ -27,8 +27,8 @@ def find_refusal(parameters: Parameters, giver: ToolParameter, taker: ToolParame
 
 
 def find_type_fault(giver: ToolParameter, taker: ToolParameter) -> str:
-    """Types must agree, as far as they are known; truth values and free objects stand for nothing
-    beyond their own record."""
+    """Types must agree if both are known. Booleans and free objects mean nothing outside their own
+    record."""
     if {giver.type, taker.type} & {"boolean", "object", "array", "null"}:
         return "no value to give on"
     if (
@@ -48,7 +48,7 @@ def find_type_fault(giver: ToolParameter, taker: ToolParameter) -> str:
 
 
 def _are_neighbours(parameters: Parameters, giver: ToolParameter, taker: ToolParameter) -> bool:
-    """Whether both belong to one service; records belong to all."""
+    """Whether both belong to one service. Columns belong to every service."""
     return (
         giver.owner == NOBODY
         or parameters.services[giver.owner] == parameters.services[taker.owner]
@@ -56,7 +56,8 @@ def _are_neighbours(parameters: Parameters, giver: ToolParameter, taker: ToolPar
 
 
 def _are_strangers(parameters: Parameters, giver: ToolParameter, taker: ToolParameter) -> bool:
-    """A reference is worth nothing for a thing of another kind, where both kinds are known here."""
+    """Whether the value refers to another kind of thing than the input. Both kinds must be
+    known."""
     ends = giver.words[-1], taker.words[-1]
     if not (giver.is_reference or taker.is_reference):
         return False

@@ -1,5 +1,5 @@
-"""The graph: tools and parameters as nodes, and between them every value that could be given on,
-each edge with what it rests on.
+"""The graph: tools and parameters are nodes. Edges are the values that one tool can pass to
+another, each with its evidence.
 
 tool A ──► output `orders[].id` ──Link──► input `order_id` ──► tool B
    └──────────────────────Bond (tables, conditions)──────────────┘
@@ -17,7 +17,7 @@ WEIGHTS: Mapping[Label, float] = {"strong": 3.0, "weak": 2.0, "independent": 1.0
 
 
 class ToolGraph:
-    """Nothing in it changes once it stands; iteration follows the order of the tools."""
+    """Immutable after construction. Iteration follows the order of the tools."""
 
     def __init__(
         self,
@@ -29,17 +29,17 @@ class ToolGraph:
     ) -> None:
         self.tools, self.parameters, self.bonds, self.refused = tools, parameters, bonds, refused
         self.links = links
-        """Input → links into it, the strongest first."""
+        """Input → links to it, the strongest first."""
         self.index = {tool.name: index for index, tool in enumerate(tools)}
 
     @cached_property
     def suppliers(self) -> dict[int, dict[int, ValueLink]]:
-        """Input → outputs and columns that could give it."""
+        """Input → outputs and columns that can supply it."""
         return {taker: {link.giver: link for link in found} for taker, found in self.links.items()}
 
     @cached_property
     def producers(self) -> dict[int, tuple[int, ...]]:
-        """Input → tools that could give it, the strongest first."""
+        """Input → tools that can supply it, the strongest first."""
         all = self.parameters.all
         return {
             taker: tuple(
@@ -52,7 +52,7 @@ class ToolGraph:
 
     @cached_property
     def successors(self) -> list[tuple[int, ...]]:
-        """Tool → tools that could take what it gives, or follow by a bond."""
+        """Tool → tools that can take its outputs, or follow it by a bond."""
         found = defaultdict[int, set[int]](set)
         for first, then in self.labels:
             found[first].add(then)
@@ -60,11 +60,10 @@ class ToolGraph:
 
     @cached_property
     def labels(self) -> dict[tuple[int, int], Label]:
-        """Pair of tools → how much the second rests on the first.
+        """Pair of tools → how much the second depends on the first.
 
-        Strong: only the first gives some required input. Weak: it gives what selects a thing, as
-        others do. Independent: a mere value, or a
-        bond alone."""
+        Strong: only the first supplies some required input. Weak: it supplies a reference, as
+        others do. Independent: a plain value, or only a bond."""
         labels = dict[tuple[int, int], Label]()
         for pair in self.bonds:
             if self.is_bound(*pair):
@@ -83,15 +82,14 @@ class ToolGraph:
         return labels
 
     def is_bound(self, first: int, then: int) -> bool:
-        """Whether some evidence ties the two without a value. A candidate does once a judge called
-        the pair strong or weak."""
+        """Whether evidence ties the two without a value. A candidate counts if a judge called the
+        pair strong or weak."""
         bonds = self.bonds.get((first, then), ())
         return any(bond.strength for bond in bonds if not bond.is_candidate)
 
     @cached_property
     def weights(self) -> list[dict[int, float]]:
-        """Tool → successor → how readily a walk goes there: its label's weight, and more for a
-        bond."""
+        """Tool → successor → weight in a walk: the weight of its label, and more for a bond."""
         weights: list[dict[int, float]] = [{} for _ in self.tools]
         for (first, then), label in self.labels.items():
             weights[first][then] = WEIGHTS[label] + max(
@@ -101,12 +99,13 @@ class ToolGraph:
 
     @cached_property
     def required(self) -> list[tuple[ToolParameter, ...]]:
-        """Tool → inputs that must have a value."""
+        """Tool → required inputs."""
         return [tuple(one for one in side if one.required) for side in self.parameters.inputs]
 
     @cached_property
     def offers(self) -> dict[int, dict[int, tuple[tuple[int, ToolParameter], ...]]]:
-        """Input → tool → what it could give, each with its rank among all links into the input."""
+        """Input → tool → outputs that can supply it, each with its rank among all links to the
+        input."""
         found = dict[int, dict[int, tuple[tuple[int, ToolParameter], ...]]]()
         for taker, links in self.links.items():
             tools = found.setdefault(taker, {})
@@ -117,22 +116,22 @@ class ToolGraph:
 
     @cached_property
     def linked(self) -> list[tuple[ToolParameter, ...]]:
-        """Tool → inputs that something could give."""
+        """Tool → inputs that something can supply."""
         return [
             tuple(one for one in side if one.index in self.links) for side in self.parameters.inputs
         ]
 
     @cached_property
     def companions(self) -> list[dict[str, tuple[ToolParameter, ...]]]:
-        """Tool → optional part of its arguments → inputs that must have a value as soon as that
-        part is there."""
+        """Tool → optional part of its arguments → inputs that are required if that part is
+        present."""
         found: list[dict[str, list[ToolParameter]]] = [{} for _ in self.tools]
         for one in (one for side in self.parameters.inputs for one in side if one.needed_with):
             found[one.owner].setdefault(str(one.needed_with), []).append(one)
         return [{part: tuple(inputs) for part, inputs in parts.items()} for parts in found]
 
     def find_needed(self, tool: int, paths: Iterable[str]) -> Iterator[ToolParameter]:
-        """Inputs that a call must have, given that it has these."""
+        """Inputs that a call with these inputs must have."""
         yield from self.required[tool]
         if parts := self.companions[tool]:
             for part in dict.fromkeys(part for path in paths for part in list_around(path)):
@@ -140,7 +139,7 @@ class ToolGraph:
 
     @cached_property
     def recorded(self) -> frozenset[int]:
-        """Inputs that some record holds."""
+        """Inputs whose value some record holds."""
         all = self.parameters.all
         return frozenset(
             taker
@@ -159,8 +158,8 @@ class ToolGraph:
 
     @cached_property
     def reachable(self) -> frozenset[int]:
-        """Tools that some chain can call: what a user says and records hold first, then what
-        earlier tools give, until nothing is added."""
+        """Tools that some chain can call. It starts with what a user says and records hold, and
+        adds outputs of callable tools until nothing changes."""
         reached = set[int]()
         waiting = set(range(len(self.tools)))
         while added := {tool for tool in waiting if self._is_callable(tool, reached)}:
@@ -179,13 +178,13 @@ class ToolGraph:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Tools that can be called with nothing done before, and that something can follow."""
+        """Tools that can be called first and have a successor."""
         alone = (tool for tool in range(len(self.tools)) if self._is_callable(tool, set()))
         return tuple(tool for tool in alone if self.successors[tool])
 
     @cached_property
     def sources(self) -> tuple[int, ...]:
-        """Those of them that give something and rest strongly on nothing."""
+        """Starts that give something and depend strongly on nothing."""
         needy = {then for (_, then), label in self.labels.items() if label == "strong"}
         return tuple(
             tool for tool in self.starts if self.parameters.outputs[tool] and tool not in needy
@@ -193,14 +192,14 @@ class ToolGraph:
 
     @cached_property
     def goals(self) -> tuple[int, ...]:
-        """Tools that can be called only once something else was; all that can be called where there
-        is none."""
+        """Tools that can be called only after another tool; if there are none, all tools that can
+        be called."""
         found = tuple(tool for tool in sorted(self.reachable) if not self._is_callable(tool, set()))
         return found or tuple(sorted(self.reachable))
 
     @cached_property
     def item_takers(self) -> dict[tuple[int, str], tuple[int, ...]]:
-        """Tool and list in its reply → tools that take something of an item."""
+        """Tool and list in its reply → tools that take a value of an item."""
         found = defaultdict[tuple[int, str], set[int]](set)
         for taker, links in self.links.items():
             for link in links:
@@ -217,13 +216,13 @@ class ToolGraph:
 
     @cached_property
     def lists(self) -> tuple[tuple[int, str], ...]:
-        """Lists whose items something can be done with, in replies of tools that can be called."""
+        """Lists in replies of callable tools whose items some tool can take."""
         return tuple(key for key in self.item_takers if key[0] in self.reachable)
 
     @cached_property
     def uses(self) -> tuple[tuple[int, int], ...]:
-        """A tool that gives one new thing, and one that takes what selects it. No person can say
-        that of something new, such as an id."""
+        """Pairs of a tool that gives one new thing and a tool that takes its reference. A person
+        cannot know a reference to something new, such as an id."""
         found, all = set[tuple[int, int]](), self.parameters.all
         for taker in (all[index] for index in self.links):
             for link in self.links[taker.index] if taker.is_reference and not taker.told else ():
@@ -234,21 +233,21 @@ class ToolGraph:
 
     @cached_property
     def used_by(self) -> dict[int, tuple[int, ...]]:
-        """Tool that gives one new thing → tools that take it."""
+        """Tool that gives one new thing → tools that take its reference."""
         found = defaultdict[int, list[int]](list)
         for maker, user in self.uses:
             found[maker].append(user)
         return {maker: tuple(users) for maker, users in found.items()}
 
     def _is_made(self, giver: ToolParameter) -> bool:
-        """Whether the tool gives what selects the thing that it is about, and does not take it."""
+        """Whether the tool gives the reference to its entity and does not take it."""
         taken = {one.words for one in self.parameters.inputs[giver.owner]}
         return (
             giver.words[:-1] == self.parameters.entities[giver.owner] and giver.words not in taken
         )
 
     def links_between(self, first: int, then: int) -> Iterator[ValueLink]:
-        """Values that could go from one tool to the other."""
+        """Links from one tool to the other."""
         for parameter in self.parameters.inputs[then]:
             yield from (
                 link
@@ -257,7 +256,7 @@ class ToolGraph:
             )
 
     def count(self) -> dict[str, int]:
-        """What it holds, for tables and reports."""
+        """Counts of its contents, for tables and reports."""
         return {
             "tools": len(self.tools),
             "parameters": len(self.parameters.all),

@@ -1,5 +1,5 @@
-"""What a reference path takes to find, measured from its calls and their replies: whether one
-scenario needs more than another.
+"""Hardness: what an agent must find to follow a reference path, measured from calls and replies.
+Decides whether one scenario needs more than another.
 
 calls, replies, words, first state ─► links, depth, picks, near misses, tools ─► levers that show against the easy scenario
 """
@@ -29,11 +29,12 @@ LEVERS: Mapping[str, str] = {
 }
 """Lever → what it means, in one or two sentences for planner and author."""
 TELL = "tell"
-"""Taker of a value that has to be told."""
+"""Name of the taker of a value that the user must be told."""
 _MOST_NEAR = 8
-"""Near misses that are counted: more rows of the same sort make no scenario harder."""
+"""Maximal number of near misses that are counted: more rows of the same sort make no scenario
+harder."""
 _LONG = 3
-"""Characters from which a text can name a row."""
+"""Minimal length of a text that can name a row."""
 _NAMES = REFERENCES | {"tag", "label", "subject", "reference", "address"}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -43,46 +44,46 @@ class PlayedScenario:
     """A scenario whose reference path was carried out."""
 
     state: Mapping[str, Json]
-    """State it begins with."""
+    """Start state."""
     end: Mapping[str, Json]
     """State after the path."""
     words: str
-    """What the person says, or tells when asked."""
+    """What the person says at once or when asked."""
     calls: Sequence[tuple[str, Mapping[str, Json]]]
-    """Tool and arguments, as they were sent."""
+    """Tools and arguments, as they were sent."""
     replies: Sequence[Json]
     """Reply of each call."""
     changers: frozenset[str]
     """Tools that change something."""
     shunned: Sequence[tuple[str, Mapping[str, Json]]] = ()
-    """Calls that must not be made: their arguments have to be found, too."""
+    """Calls that must not be made. Their arguments must be found, too."""
     told: Sequence[Json] = ()
     """Values that the user must be told."""
 
 
 @dataclass(frozen=True)
 class PathHardness:
-    """What it takes to find a path."""
+    """What an agent must find to follow a path."""
 
     depth: int = 0
-    """Calls of the longest row in which each needs a value that the one before it gave."""
+    """Length of the longest sequence of calls in which each needs a value from the one before
+    it."""
     links: frozenset[tuple[str, str]] = frozenset()
-    """Tool that gave a value, and the parameter that took it; a link that comes again counts
+    """Pairs of the tool that gave a value and the parameter that took it. A repeated link counts
     once."""
     picks: int = 0
-    """Rows that were taken out of longer lists and that the words do not name."""
+    """Rows that were chosen from lists of several rows and that the words do not name."""
     worked_out: int = 0
-    """Values to tell that neither the words nor any reply hold as they are."""
+    """Values to tell that neither the words nor any reply contains literally."""
     near: int = 0
-    """Rows that the path does not name and that agree with a named one in two thirds of their
-    fields."""
+    """Rows that the path does not name and that equal a named row in two thirds of their fields."""
     tools: frozenset[str] = frozenset()
     """Tools that changed something, gave a value, or showed a row that the path names."""
     calls: tuple[str, ...] = ()
     """Tool of each call."""
 
     def describe(self) -> dict[str, Json]:
-        """For the dossier and the complaint."""
+        """The facts for the dossier and for complaints."""
         return {
             "calls": len(self.calls),
             "depth": self.depth,
@@ -95,7 +96,8 @@ class PathHardness:
 
 
 def list_levers(harder: PathHardness, easy: PathHardness) -> list[str]:
-    """Levers that show: what the path of one scenario takes and the path of the other does not."""
+    """Levers that take effect: properties that the path of the harder scenario has more of than the
+    path of the easy one."""
     more_picks, more_work = harder.picks > easy.picks, harder.worked_out > easy.worked_out
     shown = {
         "dependency": harder.depth > easy.depth or len(harder.links) > len(easy.links),
@@ -109,8 +111,8 @@ def list_levers(harder: PathHardness, easy: PathHardness) -> list[str]:
 
 
 def measure_path(played: PlayedScenario) -> PathHardness:
-    """Executed, not read: each value of a call is looked for in the words and in the replies before
-    it."""
+    """Measures an executed path: it searches the words and the earlier replies for each value of a
+    call."""
     return _Measure(played).take()
 
 
@@ -123,7 +125,7 @@ class _Measure:
         self._links: set[tuple[str, str]] = set()
         self._givers: set[int] = set()
         self._picked: dict[_Place, list[Json]] = {}
-        """Row of a reply that gave a value → the rows of its list."""
+        """Row of a reply that gave a value → all rows of its list."""
 
     def take(self) -> PathHardness:
         played = self._played
@@ -155,8 +157,7 @@ class _Measure:
         )
 
     def _follow_all(self, name: str, arguments: Mapping[str, Json], place: int) -> int:
-        """The greatest depth of what the arguments were taken from; 0 where all of them are
-        said."""
+        """The greatest depth of the arguments' sources; 0 if the words say all arguments."""
         return max(
             (
                 self._follow(value, f"{name}.{path}", place)
@@ -166,8 +167,8 @@ class _Measure:
         )
 
     def _follow(self, value: Json, taker: str, before: int) -> int:
-        """Depth of the first call that gave the value; 0 where the person says it, or no reply
-        before holds it."""
+        """Depth of the first call that gave the value; 0 if the person says it or no earlier reply
+        has it."""
         if not self._is_found(value, taker):
             return 0
         for place in range(min(before, len(self._played.replies))):
@@ -181,9 +182,9 @@ class _Measure:
         return 0
 
     def _is_found(self, value: Json, taker: str) -> bool:
-        """Whether somebody who knows only the words has to find it: a key or a text that they do
-        not say. A number that is no key stands in
-        many replies by chance; one that must be told counts."""
+        """Whether an agent that knows only the words must find the value: it is a key or a text
+        that the words do not say. Other numbers occur in many replies by chance, so they count only
+        if the user must be told them."""
         if isinstance(value, bool) or value is None or value == "":
             return False
         if not isinstance(value, str) and str(value) not in self._keys and taker != TELL:
@@ -191,9 +192,8 @@ class _Measure:
         return not is_told(value, self._played.words)
 
     def _count_picks(self) -> int:
-        """Rows that the words do not name, of each tool's reply that gave the most of them. The
-        same choice made once more, for another
-        record that the request names, is no more to find."""
+        """Number of chosen rows that the words do not name, counted in each tool's reply with the
+        most of them. The same choice for another named record adds nothing to find."""
         counts = Counter[tuple[int, str]](
             (place, path)
             for (place, path, number), rows in self._picked.items()
@@ -206,8 +206,8 @@ class _Measure:
         return sum(most.values())
 
     def _is_said(self, number: int, rows: list[Json]) -> bool:
-        """Whether the words name the row: by a name, in it or in a row that it refers to, which no
-        other row of its list bears."""
+        """Whether the words name the row by a value that no other row of its list has. The value
+        may be in the row or in a row that it refers to."""
         own, *others = (
             self._join(row) for row in (rows[number], *rows[:number], *rows[number + 1 :])
         )
@@ -227,7 +227,7 @@ class _Measure:
         return False
 
     def _join(self, row: Json) -> dict[str, Json]:
-        """What a row of a reply holds, with the rows that it refers to."""
+        """Fields of a row of a reply, and of the rows that it refers to."""
         leaves = dict(_list_leaves(row))
         for name, value in list(leaves.items()):
             if isinstance(value, str) and value in self._rows:
@@ -237,7 +237,7 @@ class _Measure:
         return leaves
 
     def _list_named(self) -> set[str]:
-        """Keys of rows of the first state that the path's calls name."""
+        """Keys of rows in the start state that the path's calls name."""
         arguments = [arguments for _, arguments in (*self._played.calls, *self._played.shunned)]
         values = {str(value) for each in arguments for _, value in _list_leaves(each)}
         rows = {
@@ -263,14 +263,14 @@ class _Measure:
 
 
 _Place = tuple[int, str, int]
-"""A row of a reply: call, path of its list, position; of what is no row of a list the position is
-0."""
+"""A row of a reply: call, path of its list, position in it. The position is 0 if the value is in no
+list."""
 
 
 def _find_row(
     reply: Json, value: Json, path: str = "", number: int = 0, rows: Sequence[Json] = ()
 ) -> tuple[str, int, list[Json]] | None:
-    """Where a reply holds a value: the innermost list of objects around it."""
+    """Place of a value in a reply: the innermost list of objects around it."""
     if is_object(reply):
         found = (
             _find_row(held, value, f"{path}.{name}", number, rows) for name, held in reply.items()
@@ -309,8 +309,8 @@ def _list_rows(state: Mapping[str, Json]) -> Iterator[tuple[str, str, Mapping[st
 
 
 def _is_alike(row: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
-    """Whether two rows agree in two thirds of what they hold besides their keys; rows of two fields
-    say too little."""
+    """Whether two rows are equal in two thirds of their fields other than the key. Rows with at
+    most two such fields do not count."""
     names = [name for name in row.keys() & other.keys() if name != "id"]
     same = sum(row[name] == other[name] for name in names)
     return len(names) > 2 and same * 3 >= len(names) * 2

@@ -1,4 +1,4 @@
-"""Links: how the steps of a chain hang together, in one line and by kind.
+"""Links: how values pass between the steps of a chain, in one line and by kind.
 
 find_members (one of `[].id`) → list_loans.member_id; create_visit `id` → book_visit.visit_id
 """
@@ -16,12 +16,12 @@ LinkKind = Literal["list", "pick", "result"]
 chosen. `result`: a step takes an id from the reply to a change."""
 
 Link = tuple[str, str, str]
-"""What gives a value, in words, and the tool and the argument that it goes into: the same whatever
-the steps of a chain are called."""
+"""Source of a value in words, and the tool and argument that take it. It does not depend on the ids
+of steps."""
 
 
 def list_link_kinds(chain: Chain, effects: Mapping[str, str]) -> list[LinkKind]:
-    """Kinds of links that it has, each once. `effects`: tool → whether it looks up or changes
+    """Kinds of links in the chain, each once. `effects`: tool → whether it looks up or changes
     something."""
     nodes = _name_nodes(chain)
     found: set[LinkKind] = (
@@ -42,7 +42,7 @@ def list_link_kinds(chain: Chain, effects: Mapping[str, str]) -> list[LinkKind]:
 
 
 def list_links(chain: Chain) -> list[tuple[str, Link]]:
-    """Each with the step that takes the value."""
+    """Links, each with the step that takes the value."""
     nodes = _name_nodes(chain)
     return [
         (
@@ -58,7 +58,7 @@ def list_links(chain: Chain) -> list[tuple[str, Link]]:
 
 
 def describe_links(chain: Chain) -> str:
-    """In one line; empty where nothing flows from step to step."""
+    """The links in one line; empty if no value passes between steps."""
     found = dict[str, list[str]]()
     for _, (given, tool, argument) in list_links(chain):
         found.setdefault(given, []).append(f"{tool}.{argument}")

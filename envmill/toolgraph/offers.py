@@ -1,5 +1,5 @@
-"""Offers: chains that samplers drew of an environment's graph and that were carried out, in the
-order in which authors are offered them.
+"""Offers: sampled chains of an environment that were carried out, in the order in which authors are
+offered them.
 
 stored tests ─► graph ─► walks, samplers ─► the validator ─► rehearsed in the jail ─► offers; every chain that is not one is counted
 """
@@ -25,34 +25,33 @@ from schemas.chain import Chain
 from schemas.environment import Environment, Test
 
 CHAINS, ALONE = 20, 60
-"""Chains drawn by each sampler, at most; by one that draws alone."""
+"""Maximal number of chains that each sampler draws, and that a single sampler draws."""
 WALK = "walk"
-"""Stands among samplers for the walks of an environment's outline."""
+"""Name among the samplers for the walks of an environment's outline."""
 ENOUGH, SPARE, MOST = 6, 2, 16
-"""Chains that are carried out: these, or one for each place and a few more, but no more than
-these."""
+"""Number of chains that are offered: ENOUGH, or one for each place and SPARE more, but no more than
+MOST."""
 WALKS = 12
-"""Walks of an outline that are tried."""
+"""Maximal number of walks of an outline that are tried."""
 SIZES = ChainLimits(least=2, most=6)
-"""Steps of a chain that is offered: its author adds look-ups, and may expand it."""
+"""Number of steps of an offered chain: its author adds look-ups and may expand it."""
 _WALKED = replace(SIZES, apart=True)
-"""Those of a walk that somebody named: nothing may flow between its tools."""
+"""Limits of a walk that is given as names: no value need pass between its tools."""
 
 
 @dataclass(frozen=True)
 class ChainOffers:
-    """What authors may be offered of one environment."""
+    """Chains of one environment that authors may be offered."""
 
     chains: tuple[RehearsedChain, ...] = ()
     drawn: int = 0
-    """Chains drawn."""
+    """Number of chains that were drawn."""
     refused: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Reason → chains that are not offered."""
+    """Reason → number of chains that are not offered."""
 
     def list_for(self, rank: int, sharing: int) -> tuple[RehearsedChain, ...]:
-        """Those of the n-th of so many places, in the order in which its author is offered them:
-        its own, which no other place is offered
-        while it has some left, then those of the others."""
+        """Chains for place `rank` of `sharing` places, in the order of offers: first those that no
+        other place gets while it has others, then the rest."""
         if not self.chains:
             return ()
         first = rank % len(self.chains)
@@ -73,10 +72,9 @@ async def find_offers(
     results: bool = False,
     sharing: int = 0,
 ) -> ChainOffers:
-    """The same for the same environment and tests, so that a scenario that is asked for again gets
-    the same chain. `results`: chains
-    may go on with what only the path made, such as the id of a new record. `sharing`: places that
-    they are for."""
+    """The chains that can be offered. The same environment and tests give the same result, so a
+    scenario that is made again gets the same chain. `results`: chains may use values that only the
+    path makes, such as the id of a new record. `sharing`: number of places."""
     experience = await gather_experience(environment, tests, rows, sandbox)
     graph = await weave_experience(environment, experience)
     program, refused, offered, doubtful = (
@@ -118,8 +116,8 @@ async def find_offers(
 
 def _takes_back(tried: RehearsedChain) -> bool:
     """Whether a step seems to end what an earlier one made, such as a booking that is cancelled at
-    once. A verb says so, so it decides the
-    order alone: such chains are offered after all others."""
+    once. Only the verb says so, so this does not refuse the chain: it is offered after all
+    others."""
     return any(
         step in tried.new and is_taking_back(call.name)
         for call, step in zip(tried.calls, tried.steps, strict=True)
@@ -129,8 +127,7 @@ def _takes_back(tried: RehearsedChain) -> bool:
 def _list_drawn(
     environment: Environment, graph: ToolGraph, samplers: Sequence[str], refused: Counter[str]
 ) -> Iterator[Chain]:
-    """Walks of the outline, then each sampler in turn; a chain that came already does not come
-    again."""
+    """Walks of the outline, then each sampler in turn, without duplicates."""
     seed, known = int(environment.id.rpartition("_")[2][:8], 16), set[tuple[str, ...]]()
     outline, most = environment.brief.outline, CHAINS if len(samplers) > 1 else ALONE
     walked = [
@@ -152,9 +149,8 @@ def _list_drawn(
 
 
 def _alternate(drawn: Sequence[Chain], effects: Mapping[str, str]) -> Iterator[Chain]:
-    """Every chain once: in turn one with the most kinds of links, and the next one as they were
-    drawn. Chains in which lists, picks and
-    results come together are rare, and the first few would lack them."""
+    """Every chain once, alternating between the one with the most kinds of links and the next as
+    drawn. Chains that combine lists, picks and results are rare, and would otherwise come late."""
     linked = sorted(drawn, key=lambda chain: -len(list_link_kinds(chain, effects)))
     told = [one for pair in zip(linked, drawn, strict=True) for one in pair]
     yield from {id(chain): chain for chain in told}.values()

@@ -1,4 +1,5 @@
-"""Outlines: proposals cut to the size of environments, and to what a program over tables can take.
+"""Outlines: proposals reduced to the size of an environment, and to tools that a program over
+tables can implement.
 
 proposal ─► tables that refer to each other, a few at a time ─► their tools, inputs flat ─► graph of these alone ─► walks, each judged
 """
@@ -23,52 +24,53 @@ from schemas.proposal import Outline, Proposal
 from schemas.sketch import ToolSketch
 
 LEAST, CHANGES = 6, 3
-"""Tools of an environment, and those of them that write: with fewer nothing could go wrong."""
+"""Minimal number of tools of an environment, and of tools that write: with fewer, no call could do
+harm."""
 MOST, TABLES = 24, 6
-"""Tools and tables of one environment, unless more are asked for."""
+"""Maximal number of tools and tables of one environment, unless more are asked for."""
 SPARE = 2
-"""Documents hold tools that nobody can write over tables: where a number is asked for, so many
-times as many are looked at."""
+"""Some documented tools cannot be implemented over tables. So if a number is asked for, this many
+times as many tools are considered."""
 MOST_TABLES = 40
 ENOUGH = 12
-"""Tools up to which tables join that nothing ties to the others."""
+"""Number of tools up to which unrelated tables may join a part."""
 WALKS = 24
 _SAID = 160
-"""Characters of a document's description: the rest tells limits and errors of a service that nobody
-calls here."""
+"""Maximal length of a tool's description: the rest describes limits and errors of the real
+service."""
 _REPLIED = 12
-"""Values of a documented reply that an outline keeps."""
+"""Maximal number of values of a documented reply that an outline keeps."""
 _PLAIN = ("string", "integer", "number", "boolean")
 _KEPT = ("type", "enum", "format", "minimum", "maximum")
 
 
 @dataclass(frozen=True)
 class OutlinePart:
-    """One environment's worth of a proposal."""
+    """The part of a proposal for one environment."""
 
     name: str
-    """Services and tables it is about."""
+    """Its services and tables."""
     outline: Outline
     licence: str
     sketches: tuple[ToolSketch, ...]
-    """Its tools as their documents have them."""
+    """Its tools, as documented."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large parts are to be."""
+    """Sizes of parts."""
 
     most: int = MOST
-    """Tools of one."""
+    """Tools of one part."""
     tables: int = TABLES
-    """Tables of one: no more than that."""
+    """Maximal number of tables of one part."""
     asked: int = 0
-    """Tables that somebody asked for: a part grows until it has as many, whatever it has of
-    tools."""
+    """Number of tables that was asked for: a part grows until it has that many, however many tools
+    it has."""
 
     @classmethod
     def of(cls, tools: int | None, tables: int | None) -> "Size":
-        """As asked for; many tools alone need more tables than few."""
+        """Sizes for the numbers that were asked for. Many tools need more tables than few."""
         if tools is None and tables is None:
             return cls()
         most = (tools or MOST) * SPARE
@@ -76,8 +78,8 @@ class Size:
 
 
 def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[OutlinePart]:
-    """The largest part first, none with walks yet; what is too small to stand alone is left out,
-    and said in the first."""
+    """The largest part first, without walks. Parts that are too small are left out, and the first
+    part names them."""
     parts, left_out, most = list[OutlinePart](), dict(proposal.left_out), size.most
     for group in _group_tables(proposal, size):
         known = {table.name for table in group}
@@ -104,8 +106,8 @@ def outline_proposal(proposal: Proposal, size: Size = Size()) -> list[OutlinePar
 async def add_walks(
     part: OutlinePart, seed: int = 0, evidence: Sequence[EvidenceSource] = ()
 ) -> OutlinePart:
-    """The part with directed walks through its tools as their documents have them; `evidence`
-    beside names and tables."""
+    """The part with directed walks through its documented tools. `evidence` is used in addition to
+    names and tables."""
     graph = await weave(
         part.sketches, [NameEvidence(), TableEvidence(), *evidence], part.outline.tables
     )
@@ -119,7 +121,7 @@ def _describe(part: OutlinePart, left_out: dict[str, str]) -> OutlinePart:
 
 
 def _find_home(tool: ToolSketch) -> str:
-    """The table it is about."""
+    """The table that the tool is about."""
     return next(iter([*tool.writes, *tool.reads]), "")
 
 
@@ -135,8 +137,8 @@ def _find_fault(tools: Sequence[ToolSketch]) -> str:
 
 
 def _group_tables(proposal: Proposal, size: Size) -> Iterator[list[Table]]:
-    """Tables around the one that most tools are about, nearest first, until there is enough; the
-    rest likewise."""
+    """Groups of tables: each starts with the table that most tools are about and adds the nearest
+    ones until it is large enough."""
     counts = {
         table.name: sum(_find_home(tool) == table.name for tool in proposal.tools)
         for table in proposal.tables
@@ -162,7 +164,7 @@ def _group_tables(proposal: Proposal, size: Size) -> Iterator[list[Table]]:
 
 
 def _find_neighbours(proposal: Proposal) -> dict[str, set[str]]:
-    """Tables that refer to each other, or that one tool touches."""
+    """Tables that refer to each other, or that the same tool touches."""
     near = {
         table.name: {column.references.partition(".")[0] for column in table.columns}
         for table in proposal.tables
@@ -177,9 +179,8 @@ def _find_neighbours(proposal: Proposal) -> dict[str, set[str]]:
 
 
 def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
-    """What a person says or looks up, lists of it among them; an object or another list stays where
-    the tool cannot do without it, so
-    that an author can say so."""
+    """Inputs that a person says or looks up, including lists of them. An object or another list
+    stays if the tool requires it, so that an author can say so."""
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     required: list[str] = tool.inputs.get("required") or []
     kept = {
@@ -198,9 +199,8 @@ def _flatten(tool: ToolSketch, tables: set[str]) -> ToolSketch:
 
 
 def cut_outputs(schema: Json) -> Json:
-    """The plain values of a documented reply, at most `_REPLIED` of them: its own first, then those
-    of its objects and of lists of objects.
-    Pages and tokens of a listing are no part of it."""
+    """The plain values of a documented reply, at most `_REPLIED`: its own first, then those of its
+    objects and of lists of objects. Values for paging are left out."""
     kept = [
         leaf
         for leaf in flatten(schema)
@@ -236,7 +236,7 @@ def _wrap(name: str, schema: Json) -> Json:
 
 
 def is_plain(tool: ToolSketch) -> bool:
-    """Whether all that it needs is a text, a number, yes or no, or a list of these."""
+    """Whether its required inputs are all texts, numbers, booleans, or lists of these."""
     properties: dict[str, Json] = tool.inputs.get("properties", {})
     required: list[str] = tool.inputs.get("required") or []
     return all(
@@ -245,7 +245,7 @@ def is_plain(tool: ToolSketch) -> bool:
 
 
 def is_list(schema: Json) -> bool:
-    """Whether it is a list of plain values, such as the ids that a step takes from a reply."""
+    """Whether it is a list of plain values, such as ids that a step takes from a reply."""
     return schema.get("type") == "array" and _is_plain(schema.get("items") or {})
 
 
@@ -259,7 +259,7 @@ def _shorten(schema: Json) -> Json:
 
 
 def _cut(table: Table, known: set[str]) -> Table:
-    """A reference to a table of another part is a value like any other."""
+    """Remove references to tables of other parts."""
     columns = [
         one
         if one.references.partition(".")[0] in known
@@ -274,8 +274,8 @@ def _list_tools(chain: Chain) -> list[str]:
 
 
 def _name(proposal: Proposal, group: Sequence[Table], members: Sequence[ToolSketch]) -> str:
-    """By whose tools most of this part are: of a domain of several services each part may be
-    another's."""
+    """Name of the part: the service of most of its tools. Parts of a domain with several services
+    may have different names."""
     counted = Counter(sorted(tool.service for tool in members if tool.service)).most_common(1)
     service = counted[0][0] if counted else proposal.name.partition(":")[0].replace(",", "")
     return " ".join([service, *(table.name for table in group[:2])])

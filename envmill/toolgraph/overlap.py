@@ -1,5 +1,5 @@
-"""Overlap: how much of a sampled chain a reference path contains, judged by the calls that were
-made and the replies that came.
+"""Overlap: how much of a sampled chain a reference path contains, judged by its calls and their
+replies.
 
 sampled chain ─► steps, and what flows into their arguments ─┐
 calls and replies of a path ─────────────────────────────────┴─► the best assignment of steps to calls ─► what is missing, and where
@@ -28,9 +28,10 @@ from schemas.chain import (
 from schemas.environment import Call
 
 _MOST = 5_000
-"""Assignments tried: the tools of a sampled chain differ, so that a path offers few."""
+"""Maximal number of assignments that are tried. The tools of a sampled chain differ, so a path
+allows few."""
 _WAYS = 200
-"""Combinations of values from which a computed one may come."""
+"""Maximal number of combinations of values from which a computed value may come."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +42,18 @@ class Flow:
     argument: str
     source: Source
     givers: tuple[str, ...]
-    """Steps whose replies it comes from."""
+    """Steps whose replies supply it."""
 
 
 @dataclass(frozen=True)
 class MissingPart:
-    """One thing that a path lacks of a sampled chain."""
+    """A step or argument of a sampled chain that a path lacks."""
 
     node: str
     tool: str
     words: str
     index: int | None = None
-    """Number of the call that carries the step out, from 1."""
+    """Number of the call that carries out the step, from 1."""
     arguments: Json | None = None
 
 
@@ -67,8 +68,8 @@ class ChainMatch:
 def match_chain(
     chain: Chain, calls: Sequence[Call], replies: Sequence[Json], done: Collection[str] = ()
 ) -> ChainMatch:
-    """The best assignment of steps to calls, each later than the one before. `done`: steps that
-    count; all where none is named."""
+    """The best assignment of steps to calls, in the chain's order. `done`: steps that count; if
+    empty, all steps."""
     matcher = _Matcher(chain, calls, replies, done)
     places = matcher.assign()
     flows = [flow for flow in matcher.flows if flow.step in places and matcher.holds(flow, places)]
@@ -83,7 +84,7 @@ def match_chain(
 
 
 def list_flows(chain: Chain) -> list[Flow]:
-    """Every argument that comes from an earlier reply, by itself or by what is derived of it."""
+    """Every argument that takes its value from an earlier reply, directly or derived."""
     nodes = {one.node.id: one.node for one in walk_nodes(chain.nodes)}
     steps = [node for node in nodes.values() if isinstance(node, ChainStep)]
     found = [
@@ -110,8 +111,8 @@ def _list_givers(source: Source, nodes: Mapping[str, Node]) -> Iterator[str]:
 def list_values(
     source: Source, nodes: Mapping[str, Node], replies: Mapping[str, Json]
 ) -> list[Json]:
-    """Every value that a source may have, by the replies to the steps; LookupError or BuildError
-    where it has none."""
+    """All values that a source may have, given the replies to the steps. Raises LookupError or
+    BuildError if it has none."""
     if isinstance(source, FromItem):
         loop = nodes[source.loop]
         assert isinstance(loop, Loop)
@@ -132,7 +133,7 @@ def list_values(
 
 
 class _Matcher:
-    """Steps and calls side by side."""
+    """Assigns steps to calls."""
 
     def __init__(
         self, chain: Chain, calls: Sequence[Call], replies: Sequence[Json], done: Collection[str]
@@ -155,7 +156,7 @@ class _Matcher:
         self._best, self._score, self._tried = dict[str, int](), -1, 0
 
     def assign(self) -> dict[str, int]:
-        """Step → call, of as many steps and flows as can be found together."""
+        """Step → call, for as many steps and flows as possible."""
         self._try(0, 0, {}, 0)
         return self._best
 
@@ -180,7 +181,7 @@ class _Matcher:
         self._try(place + 1, after, places, score)
 
     def holds(self, flow: Flow, places: Mapping[str, int]) -> bool:
-        """Whether the call has at that argument what these replies gave."""
+        """Whether the call's argument has the value that these replies gave."""
         try:
             given = _flatten(read_path(self._calls[places[flow.step]].arguments, flow.argument))
             values = list_values(
@@ -204,7 +205,7 @@ class _Matcher:
     def _is_done_for_each(
         self, flow: Flow, values: Sequence[Json], places: Mapping[str, int]
     ) -> bool:
-        """A loop does its body for every item of its list, unless a branch picks some."""
+        """A loop carries out its body for every item of its list, unless a branch selects some."""
         if not isinstance(flow.source, FromItem) or flow.step not in self._always:
             return True
         first, tool = places[flow.givers[0]] + 1, self._calls[places[flow.step]].name
@@ -267,6 +268,6 @@ def _read(arguments: dict[str, Json], path: str) -> list[Json]:
 
 
 def _flatten(value: Json) -> list[Json]:
-    """Its values, each once, lists laid flat."""
+    """Its values, each once, nested lists flattened."""
     found = [one for part in value for one in _flatten(part)] if is_array(value) else [value]
     return list({canonical_json(one): one for one in found}.values())

@@ -1,5 +1,4 @@
-"""Parameters: every value that goes into a tool, comes out of it, or stands in a column, as one
-flat list.
+"""Parameters: one flat list of all inputs and outputs of tools and all columns of tables.
 
 JSON Schema ──► leaves: `orders[].id`, `filter.status` ──► words, type, required, whether a user can say it
 """
@@ -24,56 +23,56 @@ from schemas.database import Table
 from schemas.sketch import ToolSketch
 
 DEPTH = 4
-"""Levels of names in a path; below, an object counts as one value that nobody looks into."""
+"""Maximal levels of names in a path. A deeper object counts as one value."""
 MOST = 200
-"""Parameters of one side of one tool, in order; what exceeds it is told by `Shape.left_out`."""
+"""Maximal number of parameters on one side of a tool. `left_out` counts those beyond it."""
 NOBODY = -1
 """Owner of a column: no tool."""
 KEY_OF = "x-key-of"
-"""In a schema: the table whose key a value was seen to be. It says what the value means, whatever
-it is called."""
+"""Annotation in a schema: the table whose key the value was observed to be. It decides the meaning
+of the value, whatever its name."""
 
 _UNSAYABLE = frozenset({"uuid", "uri", "url", "byte", "binary", "blob", "uri-reference"})
 
 
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
-    """One value's place."""
+    """An input, an output or a column."""
 
     index: int
-    """Place in the graph's list of parameters."""
+    """Index in the graph's list of parameters."""
     owner: int
     """Index of its tool; NOBODY for a column."""
     side: Literal["input", "output", "column"]
     path: str
-    """From the arguments' or reply's beginning; `table.column` for a column."""
+    """Path from the top of the arguments or the reply; `table.column` for a column."""
     words: Words
-    """What it means."""
+    """Its meaning."""
     type: str
     """JSON type; empty where unknown."""
     format: str
     description: str
     choices: tuple[str, ...]
-    """Values it may have, when they are listed."""
+    """Allowed values, if they are listed."""
     needed_with: str | None
-    """Part of the arguments that cannot do without it; empty for the whole of them, None where it
-    can always be left out."""
+    """Path of the part of the arguments that requires it; empty for the whole arguments, None if it
+    is always optional."""
     told: bool
     """Whether a user can say it."""
     required: bool
-    """Whether no call can do without it."""
+    """Whether every call requires it."""
     depth: int
-    """Lists around it."""
+    """Number of lists around it."""
 
     @property
     def is_reference(self) -> bool:
-        """Whether it selects a thing; a label put on things selects none."""
+        """Whether it selects a thing. A label that is attached to things selects none."""
         return self.words[-1] in REFERENCES and self.words[0] not in LABELS
 
     @property
     def is_one_word(self) -> bool:
-        """Whether its own name is a single word, so that all else in `words` is what it is said
-        of."""
+        """Whether its own name is a single word, so that the other words in `words` come from the
+        thing that it describes."""
         return len(split_name(self.path.rpartition(".")[2])) == 1
 
     @property
@@ -83,17 +82,17 @@ class ToolParameter:
 
 @dataclass(frozen=True)
 class SchemaLeaf:
-    """A value inside a schema, before anybody knows what it means."""
+    """A value inside a schema, before its meaning is known."""
 
     path: str
     schema: Mapping[str, Json]
     needed_with: str | None
-    """See Parameter."""
+    """See ToolParameter."""
 
 
 def flatten(schema: Json) -> Iterator[SchemaLeaf]:
-    """Values of an object's schema in the order they are written; what is a list from its beginning
-    has paths such as `[].id`."""
+    """Values of an object's schema in the order in which they are written. A schema that is a list
+    at the top gives paths such as `[].id`."""
     if is_object(schema):
         is_list = find_type(schema) == "array"
         yield from (
@@ -120,8 +119,8 @@ def _flatten_object(
 def _flatten_any(
     schema: Mapping[str, Json], path: str, needed_with: str | None, depth: int
 ) -> Iterator[SchemaLeaf]:
-    """What is not needed begins a part of its own: within it things are needed as soon as it is
-    there."""
+    """An optional object starts a part of its own: its required values are required as soon as the
+    part is present."""
     items = schema.get("items")
     if find_type(schema) == "array" and is_object(items):
         yield from _flatten_any(items, f"{path}[]", needed_with, depth)
@@ -134,19 +133,20 @@ def _flatten_any(
 
 
 def list_around(path: str) -> list[str]:
-    """Parts that a value stands in: of `a.b[].c` they are `a` and `a.b[]`."""
+    """Parts that contain a value: for `a.b[].c` they are `a` and `a.b[]`."""
     parts = path.split(".")[:-1]
     return [".".join(parts[: place + 1]) for place in range(len(parts))]
 
 
 def render_argument(path: str) -> str:
-    """How a step names an input: as its tool does, so that a list of plain values is `order_ids`
-    and never `order_ids[]`."""
+    """Name of an input in a step. It is the tool's own name, so a list of plain values is
+    `order_ids` and not `order_ids[]`."""
     return path.removesuffix("[]")
 
 
 def find_type(schema: Mapping[str, Json]) -> str:
-    """One type; null beside another counts for nothing, and so does a choice of several."""
+    """The one type of a schema. A null beside it is ignored; a choice of several types gives
+    none."""
     given = schema.get("type", "")
     types = {given} if isinstance(given, str) else {str(one) for one in given}
     for option in schema.get("anyOf", ()):
@@ -156,12 +156,12 @@ def find_type(schema: Mapping[str, Json]) -> str:
 
 
 class Parameters:
-    """Every parameter of a set of tools, and of the tables behind them."""
+    """All parameters of a set of tools and of the tables behind them."""
 
     def __init__(self, tools: Sequence[ToolSketch], tables: Sequence[Table] = ()) -> None:
         self.all: list[ToolParameter] = []
         self.left_out: dict[str, int] = {}
-        """Tool → values of it beyond MOST."""
+        """Tool → number of its values beyond MOST."""
         self.entities = [
             split_name(tool.entity) if tool.entity else find_entity(tool.name) for tool in tools
         ]
@@ -177,14 +177,15 @@ class Parameters:
         self.column_by_path = {one.path: one for one in self.columns}
         self.services = [tool.service for tool in tools]
         self.ending = frozenset(index for index, tool in enumerate(tools) if is_ending(tool.name))
-        """Tools that end what they speak of: what they give is of no further use."""
+        """Tools that end their entity: later steps cannot use their outputs."""
         self.known = {
             one.words[:-1] for one in self.all if len(one.words) > 1 and one.words[-1] == "id"
         } | set(self.entities)
-        """Kinds of things that these tools tell apart."""
+        """Entities that these tools distinguish."""
 
     def find_input(self, tool: int, path: str) -> ToolParameter | None:
-        """The input that a step names; the mark of a list at its end may be left out."""
+        """The input that a step names. The mark of a list at the end of the name may be left
+        out."""
         inputs = self.by_path[tool]
         return inputs.get(path) or inputs.get(f"{path}[]")
 
@@ -259,8 +260,8 @@ _COLUMN_TYPES = {
 
 
 def can_be_said(words: Words, type: str, format: str) -> bool:
-    """By name and type: names, texts, dates, amounts and choices can; identifiers, addresses,
-    tokens and free objects cannot."""
+    """Whether a user can say it, decided by name and type: names, texts, dates, amounts and choices
+    can be said; identifiers, addresses, tokens and free objects cannot."""
     if words[-1] in IDENTIFIERS or format in _UNSAYABLE:
         return False
     return type not in ("object", "array", "null")

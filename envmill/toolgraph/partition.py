@@ -1,5 +1,5 @@
-"""Domains: tools that give each other values, found as communities of the graph (Louvain), and
-named by what they are about."""
+"""Domains: communities of tools that supply values to each other, found with Louvain's method and
+named after their entities."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ class ToolGroup:
     """Tools that belong together."""
 
     name: str
-    """Services and the entities most of its tools are about."""
+    """Services, and the entities that most of its tools are about."""
     tools: tuple[str, ...]
 
 
 def find_domains(
     graph: ToolGraph, seed: int = 0, resolution: float = RESOLUTION
 ) -> tuple[ToolGroup, ...]:
-    """The same for the same graph and seed, in every process; the largest first."""
+    """Domains, the largest first. The result depends only on graph and seed, not on the process."""
     import networkx  # late: a third of a second that only those pay who partition
 
     # Numbers, and edges in order: sets of numbers are walked alike whatever the hash seed.
@@ -42,8 +42,8 @@ def find_domains(
 
 
 def _weigh_pairs(graph: ToolGraph) -> dict[tuple[int, int], float]:
-    """Undirected. What one service speaks of ties its tools; what every service speaks of (a role,
-    a tag) ties nothing."""
+    """Undirected weights. A meaning that one service uses ties its tools; a meaning that every
+    service uses (a role, a tag) ties none."""
     weights, parameters = defaultdict[tuple[int, int], float](float), graph.parameters.all
     speaking = _count_services(graph)
     for taker, links in graph.links.items():
@@ -60,7 +60,7 @@ def _weigh_pairs(graph: ToolGraph) -> dict[tuple[int, int], float]:
 
 
 def _count_services(graph: ToolGraph) -> dict[Words, int]:
-    """Meaning → services that speak of it."""
+    """Meaning → number of services that use it."""
     found = defaultdict[Words, set[str]](set)
     for one in graph.parameters.all:
         if one.owner != NOBODY:
@@ -85,7 +85,8 @@ def _name(graph: ToolGraph, members: list[int]) -> str:
 
 
 def _most(words: list[str], count: int) -> list[str]:
-    """The most frequent, ties by the alphabet; whatever is rare beside the first is left out."""
+    """The most frequent ones, ties in alphabetical order. Values that are rare compared with the
+    first are left out."""
     counted = Counter(filter(None, words))
     ordered = sorted(counted, key=lambda word: (-counted[word], word))[:count]
     return [word for word in ordered if counted[word] * 4 > counted[ordered[0]]]

@@ -1,4 +1,4 @@
-"""Pictures of chains, as Mermaid: calls, reasoning between them, and which value goes where."""
+"""Pictures of chains, as Mermaid: calls, reasoning nodes, and the values that pass between them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,11 +23,11 @@ _SHAPES = {
     "if": ('{"', '"}'),
     "each": ('[["', '"]]'),
 }
-"""Kind of node → what its name stands between."""
+"""Kind of node → brackets around its name."""
 
 
 def render_chain(chain: Chain) -> Iterator[str]:
-    """Lines of a flowchart. What the user says stands in the node that it goes into."""
+    """Lines of a flowchart. A node shows the values that the user says for it."""
     yield "flowchart TD"
     walked = list(walk_nodes(chain.nodes))
     for one in walked:
@@ -64,7 +64,7 @@ def _name(node: Node) -> str:
 
 
 def _list_edges(node: Node) -> Iterator[tuple[str, str]]:
-    """What gives a value, and the way that the value takes."""
+    """Givers of a node's values, and the path of each value."""
     if isinstance(node, ChainStep):
         for name, source in node.arguments.items():
             yield from _list_givers(source, f" → {name}")
@@ -87,5 +87,5 @@ def _escape(text: str) -> str:
 
 
 def embed(lines: Sequence[str]) -> str:
-    """For a page in Markdown."""
+    """The picture as a block of Markdown."""
     return "\n".join(["```mermaid", *lines, "```"])

@@ -1,5 +1,5 @@
-"""Proposals: a large set of tools parted into domains, each with the tables its tools speak of and
-directed walks through it.
+"""Proposals: divide a large set of tools into domains, each with the tables of its tools and
+directed walks through them.
 
 sketches ─► graph ─► domains ─► tables, tool → tables ─► graph of the domain alone ─► walks, each judged
 """
@@ -23,9 +23,9 @@ from schemas.proposal import Proposal
 from schemas.sketch import ToolSketch
 
 LEAST = 6
-"""Tools of a domain: fewer give no walks worth having."""
+"""Minimal number of tools of a domain: fewer give no useful walks."""
 WALKS = 12
-"""For each domain."""
+"""Walks for each domain."""
 
 
 async def propose_domains(
@@ -35,9 +35,9 @@ async def propose_domains(
     walks: int = WALKS,
     limits: ChainLimits = LIMITS,
 ) -> list[Proposal]:
-    """One for each domain that is large enough, the largest first; the same for the same seed.
-    Smaller domains stand in its `left_out`.
-    `evidence` is heard beside names, tables and sharing."""
+    """One proposal for each domain that is large enough, the largest first; smaller domains are in
+    `left_out`. The same seed gives the same proposals. `evidence` is used in addition to names,
+    tables and sharing."""
     graph = await weave(tools, [NameEvidence(), TableEvidence(), SharingEvidence(), *evidence])
     domains = find_domains(graph, seed)
     large = [domain for domain in domains if len(domain.tools) >= LEAST]
@@ -86,7 +86,7 @@ async def _propose(
 
 
 def place_tool(graph: ToolGraph, tool: int, tabled: Tabled) -> ToolSketch | None:
-    """The tool with the tables that it would read and write; None where there are none."""
+    """The tool with the tables that it reads and writes; None if there are none."""
     sketch, about = graph.tools[tool], graph.parameters.entities[tool]
     own = [tabled.tables[about].name] if about in tabled.tables else []
     others = [name for name in _list_referred(graph, tool, tabled) if name not in own]
@@ -99,7 +99,7 @@ def place_tool(graph: ToolGraph, tool: int, tabled: Tabled) -> ToolSketch | None
 
 
 def _list_referred(graph: ToolGraph, tool: int, tabled: Tabled) -> list[str]:
-    """Tables of what its arguments select."""
+    """Tables of the things that its arguments select."""
     selected: list[Words] = [
         one.words[:-1] for one in graph.parameters.inputs[tool] if one.is_reference
     ]

@@ -1,4 +1,4 @@
-"""References: which nodes of a chain speak of which, and which of them wait for themselves."""
+"""References: which nodes of a chain refer to which, and which of them wait for themselves."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ class Walked:
 
 
 def walk_nodes(nodes: Sequence[Node], around: tuple[str, ...] = ()) -> Iterator[Walked]:
-    """Every node, outer ones first."""
+    """All nodes; a loop or branch comes before the nodes in it."""
     for node in nodes:
         yield Walked(node, around)
         if isinstance(node, Branch):
@@ -31,7 +31,7 @@ def list_tools(chain: Chain) -> list[str]:
 
 
 def list_sources(node: Node) -> list[Source]:
-    """Sources that a node itself speaks of, not those of nodes inside it."""
+    """Sources that the node itself names, without those of nodes inside it."""
     if isinstance(node, ChainStep):
         return list(node.arguments.values())
     if isinstance(node, Reason):
@@ -40,7 +40,7 @@ def list_sources(node: Node) -> list[Source]:
 
 
 def list_references(node: Node) -> list[str]:
-    """Ids of the nodes it speaks of."""
+    """Ids of the nodes that it refers to."""
     return [
         one.node if isinstance(one, FromNode) else one.loop
         for one in list_sources(node)
@@ -49,8 +49,8 @@ def list_references(node: Node) -> list[str]:
 
 
 def is_meeting(chain: Chain) -> bool:
-    """Whether it is more than a line: some node takes from two others, or two others take from
-    it."""
+    """Whether the chain is more than a line: some node takes values from two others, or gives
+    values to two others."""
     taken = [set(list_references(one.node)) for one in walk_nodes(chain.nodes)]
     given = Counter(name for names in taken for name in names)
     return any(len(names) > 1 for names in taken) or any(times > 1 for times in given.values())
@@ -65,7 +65,7 @@ def find_circular(walked: Sequence[Walked]) -> frozenset[str]:
 
 
 def _is_forward(walked: Sequence[Walked], waits: Mapping[str, set[str]]) -> bool:
-    """Whether everything is spoken of after it was there: then there is no circle, and this is
+    """Whether every node refers only to earlier nodes. Then there is no circle, and this check is
     quick."""
     seen = set[str]()
     for one in walked:

@@ -1,5 +1,5 @@
-"""Rehearsal of a sampled chain: it is carried out from a start state, with values from replies,
-records, listed values and stored tests.
+"""Rehearsal: carries out a sampled chain from a start state. Values come from replies, records,
+listed values and stored tests.
 
 chain ─► start state ─► node by node, a few values tried at each call ─┬─ every step done: a chain that can be offered
              ▲                                                         └─ stuck: why
@@ -45,11 +45,11 @@ from schemas.chain import (
 from schemas.environment import Call
 
 VALUES = 12
-"""Combinations of values tried at one call."""
+"""Combinations of values that are tried at one call."""
 ROUNDS = 2
-"""Times that each state is tried, with values in another order."""
+"""Number of times that each state is tried, with values in another order."""
 ITEMS = 12
-"""Items of a list that a loop may go over."""
+"""Maximal number of items of a list that a loop goes over."""
 _ANY: Mapping[str, Json] = {}
 _NAMES = ("name", "title", "number", "code", "reference", "subject", "email")
 """Columns by which people find a record."""
@@ -61,15 +61,16 @@ class RehearsedChain:
 
     chain: Chain
     calls: tuple[Call, ...]
-    """As it was carried out."""
+    """Calls, as they were made."""
     replies: tuple[Json, ...]
-    """What each was answered."""
+    """Reply to each call."""
     steps: tuple[str, ...]
-    """Step that made each call."""
+    """The step that made each call."""
     new: tuple[str, ...] = ()
-    """Steps that take a value that only this path made, such as the id of a new record."""
+    """Steps that take a value that exists only through this path, such as the id of a new
+    record."""
     undoing: str = ""
-    """Step that may undo another one: records of their own are all that is left of the two."""
+    """Step that may undo another one: the two together leave only records of their own."""
 
 
 async def rehearse_chain(
@@ -80,9 +81,8 @@ async def rehearse_chain(
     seed: str,
     loose: Columns = (),
 ) -> RehearsedChain | tuple[str, str]:
-    """The chain as it was carried out; or (reason code, words) of the attempt that came furthest.
-    `loose`: columns that need not be equal
-    where two ends are the same."""
+    """The chain as it was carried out, or (reason code, words) of the attempt that made the most
+    calls. `loose`: columns that are ignored when two ends are compared."""
     furthest, why = -1, ("no_start_state", "no start state is known")
     async with sandbox.session(program, hashes="none") as session:
         for turn, state in ((turn, state) for turn in range(ROUNDS) for state in experience.states):
@@ -98,7 +98,7 @@ async def rehearse_chain(
 
 
 class _Stuck(Exception):
-    """An attempt that goes no further."""
+    """An attempt that cannot continue."""
 
     def __init__(self, reason: str, words: str) -> None:
         super().__init__(words)
@@ -107,7 +107,7 @@ class _Stuck(Exception):
 
 @dataclass
 class _Attempt:
-    """One state, one order of values."""
+    """One attempt: one start state and one order of values."""
 
     program: Program
     session: Session
@@ -119,9 +119,9 @@ class _Attempt:
     replies: list[Json] = field(default_factory=list[Json])
     steps: list[str] = field(default_factory=list[str])
     known: dict[str, Json] = field(default_factory=dict[str, Json])
-    """Node → what it gave; loop → the item it is at."""
+    """Node → its value; loop → its current item."""
     open: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
-    """Choice that nothing rests on yet → what it may be."""
+    """Choice that no argument has used yet → its options."""
     records: dict[str, Json] = field(default_factory=dict[str, Json])
     """Table → the row that values are taken from."""
     over: dict[str, str] = field(default_factory=dict[str, str])
@@ -131,8 +131,8 @@ class _Attempt:
     carried: dict[tuple[str, str], list[Json]] = field(
         default_factory=dict[tuple[str, str], list[Json]]
     )
-    """(step, argument), or (node, place among what it takes) → the values that came from an earlier
-    node, call by call."""
+    """(step, argument), or (node, position among its inputs) → values that came from an earlier
+    node, one for each call."""
 
     async def carry_out(self, chain: Chain) -> RehearsedChain:
         begun = await self.session.step(Reset(self.state, CLOCK, 0))
@@ -167,8 +167,8 @@ class _Attempt:
         )
 
     async def _find_idle_change(self, whole: PlayedCalls | None) -> str:
-        """A step that changes, without which everything goes through and ends the same: no request
-        asks for it."""
+        """A changing step without which the other calls succeed and the end state is the same. No
+        request would ask for it."""
         for place, step in enumerate(self.steps):
             if self._changes.get(step):
                 rest = await self._play([*self.calls[:place], *self.calls[place + 1 :]])
@@ -177,8 +177,8 @@ class _Attempt:
         return ""
 
     async def _find_undoing(self, whole: PlayedCalls | None) -> str:
-        """The step that perhaps undoes another one. Where it surely does, the attempt ends: no
-        request asks for both."""
+        """A step that may undo another one. If it surely does, the attempt ends, because no request
+        asks for both."""
         changing, found = (
             [step for step in dict.fromkeys(self.steps) if self._changes.get(step)],
             "",
@@ -200,7 +200,7 @@ class _Attempt:
         return found
 
     def _list_resting(self, gone: set[str]) -> set[str]:
-        """These steps, and all that take a value from them."""
+        """These steps, and all steps that take a value from them."""
         for step in dict.fromkeys(self.steps):
             if any(
                 giver in gone
@@ -212,8 +212,8 @@ class _Attempt:
         return gone
 
     def _has_telling_look(self, gone: set[str], replies: Mapping[int, Json]) -> bool:
-        """Whether a look-up that no step takes a value from tells something else than it does
-        without these steps."""
+        """Whether some look-up replies differently without these steps. Only look-ups whose values
+        no step takes are considered."""
         used = {giver for givers in self._givers.values() for giver in givers}
         looks = [
             (place, step)
@@ -223,7 +223,7 @@ class _Attempt:
         return any(step in gone or replies[place] != self.replies[place] for place, step in looks)
 
     async def _play(self, calls: Sequence[Call]) -> PlayedCalls | None:
-        """None where a call does not go through."""
+        """None if a call is refused or fails."""
         begun, *seen = [
             await self.session.step(one)
             for one in (
@@ -262,8 +262,8 @@ class _Attempt:
             await self._walk(loop.body)
 
     def _compare_with_some(self, loop: Loop, items: Sequence[Json]) -> None:
-        """What the user says at a branch on the items: the value that one of them has, another one
-        at each attempt."""
+        """Value that the user says at a branch on the items: one that some item has, a different
+        one in each attempt."""
         for node in loop.body:
             if (
                 isinstance(node, Branch)
@@ -304,7 +304,7 @@ class _Attempt:
         return left > right if branch.op == "above" else left < right
 
     def _read(self, source: Source) -> Json:
-        """The one value it stands for by now; an open choice becomes its first option."""
+        """The current value of a source. An open choice becomes its first option."""
         options = self._list_options(source, "", "")
         if not options:
             raise _Stuck("no_value", "a value has no source")
@@ -347,17 +347,17 @@ class _Attempt:
         self.known[step.id] = reply
 
     def _is_new(self, step: str, path: str, value: Json) -> bool:
-        """Whether a text comes from the reply to a change and stood nowhere at the start: an id
-        that this path alone made."""
+        """Whether a text comes from the reply to a change and did not exist at the start: an id
+        that this path made."""
         changed = any(self._changes.get(giver) for giver in self._givers.get((step, path), ()))
         return changed and any(
             isinstance(one, str) and one not in self._there for one in _list_values(value)
         )
 
     def _combine(self, step: ChainStep) -> Iterator[dict[str, Json]]:
-        """A stored call's values first, as they belong together, then the same with other names for
-        what may stand there already; then
-        each at random. A choice or a record has one value in a call."""
+        """Combinations of values: first those of stored calls, because they belong together; then
+        the same with new names where a name may be taken; then each value at random. Within a call,
+        a choice or a record has one value."""
         options = {
             path: self._list_options(source, step.tool, path)
             for path, source in step.arguments.items()
@@ -388,8 +388,8 @@ class _Attempt:
             )
 
     def _rename(self, step: ChainStep, path: str, value: Json) -> Json:
-        """Another text in place of one that a person says and that stands in the state: a new
-        record needs a name or number of its own."""
+        """Replace a text that a person says and that occurs in the state: a new record needs its
+        own name or number."""
         if (
             not isinstance(step.arguments[path], FromUser)
             or not isinstance(value, str)
@@ -434,7 +434,7 @@ class _Attempt:
             raise _Stuck("no_output", f"{name} gives nothing at {path!r}") from error
 
     def _list_sayable(self, tool: str, path: str) -> list[Json]:
-        """Listed values, those of stored tests, and what people call records by."""
+        """Listed values, values of stored tests, and names by which people find records."""
         schema = _find_schema(self.program, tool, path)
         if choices := schema.get("enum"):
             return self._shuffle(list(choices))
@@ -485,7 +485,7 @@ def _dump(value: Json) -> Json:
 
 
 def _is_empty(value: Json) -> bool:
-    """Whether nothing is carried by it: a date of payment is null in a bill that was just made."""
+    """Whether the value is empty: a date of payment is null in a bill that was just made."""
     if is_object(value) or is_array(value):
         return all(map(_is_empty, value.values() if is_object(value) else value))
     return value is None or (isinstance(value, str) and not value.strip())
@@ -507,7 +507,7 @@ def _find_schema(program: Program, tool: str, path: str) -> Mapping[str, Json]:
 
 
 def _list_values(value: Json) -> Iterator[Json]:
-    """Every plain value in it, keys of objects among them."""
+    """All plain values in it, including keys of objects."""
     if is_object(value):
         for key, held in value.items():
             yield key

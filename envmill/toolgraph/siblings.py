@@ -1,4 +1,4 @@
-"""Siblings: tools of other services that agents are shown beside an environment's own. Reads
+"""Siblings: tools of other services that agents see beside an environment's own tools. Reads
 `data/seeds/siblings.json`.
 
 services, shuffled for each environment ─► their tools, one service after the other ─► as many as are to be seen
@@ -30,8 +30,8 @@ def read_services() -> dict[str, list[Tool]]:
 
 
 def choose_siblings(environment: Environment, visible: int) -> list[Tool]:
-    """Tools beside the environment's own, until agents see so many; none of a service of the same
-    theme, which would be no distraction."""
+    """Sibling tools that bring the visible tools to the wanted number. A service of the
+    environment's own theme is left out, because its tools would not be a distraction."""
     shown = {tool.name for tool in environment.tools}
     wanted = visible - sum("agent" in tool.actors for tool in environment.tools)
     chosen: list[Tool] = []
@@ -58,7 +58,7 @@ def _list_shuffled(environment: Environment) -> Iterator[Tool]:
 
 
 def show_siblings(environment: Environment, config: RunConfig) -> Environment:
-    """With tools of sibling services, where agents are to be shown more tools than it has."""
+    """The environment with sibling tools, if agents are to see more tools than it has."""
     if config.visible is None:
         return environment
     beside = choose_siblings(environment, config.visible)

@@ -1,5 +1,5 @@
-"""Sketches of a built environment: its interface, its tables, and for outputs what its tools were
-seen to reply."""
+"""Sketches of a built environment: its interface, its tables, and output types inferred from
+observed replies."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -16,9 +16,9 @@ _TYPES: tuple[tuple[type, str], ...] = (
     (float, "number"),
     (str, "string"),
 )
-"""In this order: a truth value is an int in Python."""
+"""Boolean stands first, because a bool is an int in Python."""
 ACTORS = ("agent", "user")
-"""Who carries out the steps of a path."""
+"""Actors that carry out the steps of a path."""
 NO_KEYS: Mapping[str, str] = {}
 
 
@@ -28,9 +28,9 @@ def sketch_environment(
     actors: Collection[str] = ("agent",),
     keys: Mapping[str, str] = NO_KEYS,
 ) -> list[ToolSketch]:
-    """What any of these actors may call. `replies`: values that tools were seen to answer; one that
-    neither says nor shows any gives
-    nothing on. `keys`: of records, with their table."""
+    """Sketches of the tools that any of these actors may call. `replies`: observed replies of each
+    tool; a tool that neither declares nor shows outputs supplies nothing. `keys`: keys of records,
+    with their table."""
     return [
         ToolSketch(
             name=tool.name,
@@ -55,8 +55,8 @@ def sketch_environment(
 
 
 def _find_entity(outputs: Json, tables: Sequence[Table]) -> str:
-    """What rows a tool says that it replies are of: its own name may be about how they were
-    found."""
+    """Entity of the rows that a tool declares as its reply. The tool's own name may describe only
+    how they were found."""
     row = outputs.get("items", outputs)
     names = set(row.get("properties", {}))
     return next(
@@ -70,8 +70,8 @@ def _find_entity(outputs: Json, tables: Sequence[Table]) -> str:
 
 
 def _mark_keys(schema: Json, tool: Tool, tables: Sequence[Table]) -> Json:
-    """Ids under other names than their table's: of a reviewer who stands in `staff`, of the account
-    that another one pays to."""
+    """Mark ids whose names are not their table's, such as a reviewer who is a row of `staff`, or
+    the account that another account pays to."""
     if is_array(schema):
         return [_mark_keys(one, tool, tables) for one in schema]
     if not is_object(schema):
@@ -90,8 +90,8 @@ def _mark_keys(schema: Json, tool: Tool, tables: Sequence[Table]) -> Json:
 
 
 def _find_key(name: str, tool: Tool, tables: Sequence[Table]) -> str:
-    """The table whose row it selects: what columns of that name refer to; for what has no table,
-    the only one that the tool touches."""
+    """The table whose row the parameter selects: the table that columns of that name refer to. If
+    there is none, the only table that the tool touches."""
     words = split_name(name)
     if (
         words[-1:] != ("id",)
@@ -111,16 +111,15 @@ def _find_key(name: str, tool: Tool, tables: Sequence[Table]) -> str:
 
 
 def _open(schema: dict[str, Json]) -> dict[str, Json]:
-    """An object or a list; what is neither is the only value of an object."""
+    """An object or a list. Any other schema becomes the only property of an object."""
     if not schema or schema.get("type") in ("object", "array"):
         return schema
     return {"type": "object", "properties": {"value": schema}}
 
 
 def infer_schema(values: Iterable[Json], keys: Mapping[str, str] = NO_KEYS) -> dict[str, Json]:
-    """What all of some values are. A type that differs is none; a property is required when no
-    object lacks it; a text is the key of a
-    table when all of them are."""
+    """Schema that fits all values. If types differ, there is no type. A property is required if
+    every object has it. A string is a table's key if all strings are."""
     seen = [value for value in values if value is not None]
     types = {_name_type(value) for value in seen}
     if types == {"integer", "number"}:

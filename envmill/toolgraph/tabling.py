@@ -1,5 +1,5 @@
-"""Tables that tools speak of: every thing that can be selected is a table, every value said of it a
-column.
+"""Tables derived from tools: every thing that a tool can select becomes a table, every value that
+describes it a column.
 
 cancel_order(order_id), get_order → order.total, order.customer_id   ─►   orders(id, total, customer_id → customers.id)
 """
@@ -14,9 +14,9 @@ from schemas.database import Column, Policy, Table
 from schemas.sketch import ToolSketch
 
 KEYS = ("id", "arn", "uuid", "guid", "name", "code", "key", "number", "sku", "url", "email")
-"""What can select a row: what tools ask for most, and of equals the first."""
+"""Names of keys. The one that tools ask for most becomes the key, and among equals the first."""
 MOST = 24
-"""Columns of a table: those that most tools speak of."""
+"""Maximal number of columns of a table: those that most tools mention are kept."""
 _PROSE = frozenset(
     {"description", "note", "comment", "message", "text", "reason", "body", "content", "summary"}
 )
@@ -31,25 +31,25 @@ _TYPES = {
 
 @dataclass
 class Spoken:
-    """What is said of one kind of thing."""
+    """Everything that tools mention about one kind of thing."""
 
     mentions: Counter[str] = field(default_factory=Counter[str])
-    """Column → how often it is spoken of."""
+    """Column → number of mentions."""
     types: dict[str, Counter[str]] = field(
         default_factory=lambda: defaultdict[str, Counter[str]](Counter)
     )
     words: dict[str, Words] = field(default_factory=dict[str, Words])
     asked: Counter[str] = field(default_factory=Counter[str])
-    """Column → how often a tool asks for it."""
+    """Column → number of tools that ask for it."""
     given: set[str] = field(default_factory=set[str])
-    """Columns that some tool gives."""
+    """Columns that some tool outputs."""
     taken_by_makers: set[str] = field(default_factory=set[str])
-    """Columns that a tool takes when it makes such a thing."""
+    """Columns that a tool takes when it creates such a thing."""
 
 
 @dataclass(frozen=True)
 class Tabled:
-    """Tables by the thing whose rows they hold."""
+    """Tables by entity."""
 
     tables: dict[Words, Table]
     left_out: dict[str, str]
@@ -58,7 +58,7 @@ class Tabled:
 def propose_tables(
     parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]
 ) -> Tabled:
-    """Tables for some tools, in the order in which these first speak of them."""
+    """Tables for these tools, in the order in which the tools first mention them."""
     spoken, left_out = _group_mentions(parameters, tools, members), dict[str, str]()
     keys = {entity: key for entity, said in spoken.items() if (key := _find_key(said))}
     tables = dict[Words, Table]()
@@ -81,13 +81,13 @@ def propose_tables(
 
 
 def _find_key(said: Spoken) -> str:
-    """Empty where nothing selects one."""
+    """The key column; empty if none selects a row."""
     able = [one for one in KEYS if one in said.mentions]
     return max(able, key=lambda one: (said.asked[one], -KEYS.index(one)), default="")
 
 
 def name_table(entity: Words) -> str:
-    """In the plural, as `order_lines`."""
+    """Name of a table, in the plural, such as `order_lines`."""
     last = entity[-1]
     if last.endswith("y") and last[-2:-1] not in "aeiou":
         many = f"{last[:-1]}ies"
@@ -99,8 +99,8 @@ def name_table(entity: Words) -> str:
 def _group_mentions(
     parameters: Parameters, tools: Sequence[ToolSketch], members: Sequence[int]
 ) -> dict[Words, Spoken]:
-    """Things that tools are about; what is said of anything else stays with whatever it is said
-    in."""
+    """Entities that tools are about. A mention of any other thing belongs to the entity whose
+    object contains it."""
     things = {parameters.entities[tool]: Spoken() for tool in members}
     for tool in members:
         makes = tools[tool].name.partition("_")[0] in (
@@ -130,8 +130,7 @@ def _group_mentions(
 def _find_place(
     one: ToolParameter, about: Words, things: dict[Words, Spoken]
 ) -> Iterator[tuple[Words, str]]:
-    """Thing and column; nothing for what steers a reply, for whole objects, and for lists of
-    values."""
+    """Entity and column; None for control parameters, whole objects and lists of values."""
     if one.is_control or one.type in ("object", "array", "null") or one.path.endswith("[]"):
         return
     if one.words[:-1] in things:
@@ -142,7 +141,7 @@ def _find_place(
 
 
 def _find_holder(path: str, about: Words) -> Words:
-    """What a value stands in: the nearest object that is more than a wrapper."""
+    """The object that contains a value: the nearest one that is more than a wrapper."""
     around = path.replace("[]", "").split(".")[:-1]
     return next(
         (
@@ -179,15 +178,15 @@ def _make_column(entity: Words, column: str, said: Spoken, keys: dict[Words, str
 
 
 def _find_policy(column: str, type: str, said: Spoken, *, is_key: bool) -> Policy:
-    """A key that comes out of making is given on the way; prose may be worded otherwise; all else
-    is strict."""
+    """Policy of a column: a key that a tool generates is bound on the way, prose may be worded
+    differently, and everything else is strict."""
     if is_key and column in said.given and column not in said.taken_by_makers:
         return "exempt"
     return "semantic" if type == "string" and column.rpartition("_")[2] in _PROSE else "hard"
 
 
 def _drop_dangling(table: Table, tables: Iterable[Table]) -> Table:
-    """A reference to what has no table in the end is a value like any other."""
+    """Remove references to things that have no table."""
     known = {one.name for one in tables}
     columns = [
         one

@@ -1,5 +1,5 @@
-"""Topology: the graph of a built environment by the types its tools say, a chain drawn from it, and
-any chain over it judged.
+"""Topology: the graph of a built environment from its declared types, chains sampled from it, and
+judgements of chains over it.
 
 tools with types ─► graph: names, tables ─► a sampler ─► the validator ─► a chain for each scenario
 a chain that somebody wrote ──────────────────────────────────► the validator ─► nothing, or why it is refused
@@ -20,9 +20,9 @@ from schemas.chain import Chain
 from schemas.environment import Environment
 
 CHAINS = 12
-"""Chains of one environment, taken in turn."""
+"""Number of chains of one environment; scenarios take them in turn."""
 SAMPLED = ChainLimits(least=2, most=8)
-"""Sizes of a chain that is drawn."""
+"""Sizes of a sampled chain."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class ChainRefusal:
 
 
 async def weave_environment(environment: Environment) -> ToolGraph:
-    """Its tools as agent and user may call them, for a path takes both; and its tables' columns."""
+    """Graph of the tools of agent and user, because a path takes both, and of the tables'
+    columns."""
     return await weave(
         sketch_environment(environment, {}, ACTORS),
         [NameEvidence(), TableEvidence()],
@@ -45,14 +46,14 @@ async def weave_environment(environment: Environment) -> ToolGraph:
 def sample_for(
     environment: Environment, graph: ToolGraph, number: int, sampler: str = "backward"
 ) -> Chain | None:
-    """The chain of the n-th scenario; none where the graph has none."""
+    """The chain of the n-th scenario; none if the graph yields none."""
     chains = _sample_chains(_Key(environment.id, graph), sampler)
     return chains[number % len(chains)] if chains else None
 
 
 @dataclass(frozen=True)
 class _Key:
-    """A graph by the id of its environment."""
+    """Cache key: the id of the graph's environment."""
 
     id: str
     graph: ToolGraph
@@ -66,15 +67,16 @@ class _Key:
 
 @lru_cache(maxsize=32)
 def _sample_chains(key: _Key, sampler: str) -> list[Chain]:
-    """By the environment's id alone, so that a scenario that is asked for again gets the same."""
+    """Seeded by the environment's id alone, so that a scenario that is made again gets the same
+    chain."""
     return sample_chains(
         key.graph, SAMPLERS[sampler], CHAINS, int(key.id.rpartition("_")[2][:8], 16), SAMPLED
     ).chains
 
 
 async def judge_chain(environment: Environment, chain: Chain) -> ChainRefusal | None:
-    """The same for whoever has no graph; nothing where the tools say no types, for then nobody
-    knows what they reply."""
+    """Judge a chain without a graph at hand. Without declared types the replies are unknown, and
+    nothing is refused."""
     if not all(tool.outputs for tool in environment.tools):
         return None
     return find_chain_fault(
@@ -85,8 +87,8 @@ async def judge_chain(environment: Environment, chain: Chain) -> ChainRefusal | 
 def find_chain_fault(
     graph: ToolGraph, chain: Chain, limits: ChainLimits = WRITTEN
 ) -> ChainRefusal | None:
-    """Why a chain that an author wrote cannot be carried out; nothing for one that can. The tools
-    decide what only names and types tell."""
+    """Reason why a written chain cannot be carried out; None if it can. Checks that names and types
+    alone do not decide are left to the tools."""
     faults = [fault for fault in find_faults(graph, chain, limits) if fault.code not in SETTLED]
     if not faults:
         return None

@@ -1,5 +1,5 @@
-"""Undoing: two changes of a carried-out chain that together come to nothing, such as a record that
-is made and deleted again.
+"""Undoing: finds two changes of a carried-out chain that together have no effect, such as a record
+that is made and deleted again.
 
 the chain as played ──────────┐
 the chain without the two ────┴─► the same end ─► nothing to ask for
@@ -16,16 +16,17 @@ from schemas.base import Json, canonical_json, is_array, is_object
 
 Place = tuple[str, ...]
 Columns = Collection[tuple[str, str]]
-"""Table and column."""
+"""(table, column)."""
 Remainder = Literal["all", "own", "none"]
-"""What two changes leave: something, nothing but records of their own, or nothing at all."""
+"""What two changes leave: something, only records of their own, or nothing."""
 _TODAY = CLOCK[:10]
 _NUMBER = re.compile(r"(?<!\d)\d{1,12}(?!\d)")
 
 
 @dataclass(frozen=True)
 class PlayedCalls:
-    """Calls as they were played: one state more than replies, the first before any call."""
+    """Calls as they were played. There is one state more than replies: the state before the first
+    call."""
 
     states: Sequence[Json]
     replies: Sequence[Json]
@@ -37,12 +38,12 @@ class PlayedCalls:
 
 @dataclass(frozen=True)
 class HandedOut:
-    """Numbers that a counter may have handed out to what was made on the way."""
+    """Numbers that a counter may have assigned to new records."""
 
     made: int
-    """Records that were made: no counter went further."""
+    """Number of new records: no counter advanced further."""
     numbers: frozenset[int]
-    """Those that stand in them, in keys as well: `R-0013` holds 13."""
+    """Numbers in the new records, including their keys: `R-0013` holds 13."""
 
     @classmethod
     def of(cls, states: Sequence[Json]) -> "HandedOut":
@@ -60,9 +61,8 @@ class HandedOut:
 
 
 def judge_remainder(whole: PlayedCalls, rest: PlayedCalls, first: int, loose: Columns) -> Remainder:
-    """What is left of the calls that `whole` has and `rest` lacks, of which `first` is the first.
-    Not counted are columns in `loose`, times
-    that moved to now, and numbers that were handed out to new records."""
+    """Effect of the calls that `whole` has and `rest` lacks; `first` is the first of them. Ignores
+    columns in `loose`, times that moved to now, and numbers assigned to new records."""
     start = whole.states[0]
     given = HandedOut.of(whole.states)
     end, other = (_list_leaves(_name_new(state, start)) for state in (whole.end, rest.end))
@@ -93,7 +93,7 @@ def _is_loose(path: Place, loose: Columns) -> bool:
 
 
 def _is_volatile(left: Json, right: Json, given: HandedOut) -> bool:
-    """A time that moved to now; a number that was handed out."""
+    """Whether the value is a time that moved to now, or a number that was assigned."""
     if isinstance(left, str) and isinstance(right, str):
         return left.startswith(_TODAY) and right[4:5] == _TODAY[4:5]
     return (
@@ -105,7 +105,7 @@ def _is_volatile(left: Json, right: Json, given: HandedOut) -> bool:
 
 
 def _is_put_back(states: Sequence[Json], loose: Columns, given: HandedOut) -> bool:
-    """Whether a record that was there became another one on the way and is as it was."""
+    """Whether an old record changed on the way and has its first value again."""
     before, end = _list_leaves(states[0]), _list_leaves(states[-1])
     moved = {
         path
@@ -116,7 +116,7 @@ def _is_put_back(states: Sequence[Json], loose: Columns, given: HandedOut) -> bo
 
 
 def _list_old(state: Json, start: Json) -> dict[Place, Json]:
-    """Values of records that were there at the start; of an empty table none."""
+    """Values of records that existed at the start; none for an empty table."""
     return {
         path: value
         for path, value in _list_leaves(state).items()
@@ -125,14 +125,14 @@ def _list_old(state: Json, start: Json) -> dict[Place, Json]:
 
 
 def _stands_in(start: Json, path: Place) -> bool:
-    """Whether the record was there at the start."""
+    """Whether the record existed at the start."""
     table = start.get(path[0]) if is_object(start) else None
     return table is not None if len(path) < 2 else is_object(table) and path[1] in table
 
 
 def _name_new(state: Json, start: Json) -> Json:
-    """The state with keys of new records numbered: the same record gets another key when fewer were
-    made before it."""
+    """The state with the keys of new records numbered, because a record gets another key if fewer
+    records were made before it."""
     if not is_object(state):
         return state
     new = [(table, key, row) for table, held in state.items() if is_object(held) for key, row in held.items()
@@ -151,7 +151,7 @@ def _rename(value: Json, names: Mapping[str, str]) -> Json:
 
 
 def _list_leaves(value: Json, path: Place = ()) -> dict[Place, Json]:
-    """Every value that is no object, and every empty object, by its path."""
+    """Every empty object and every value that is not an object, by its path."""
     if is_object(value) and value:
         return {
             found: leaf

@@ -1,5 +1,4 @@
-"""The one validator: every chain of every sampler is held to it, and so is one that an author
-wrote.
+"""The validator: judges every chain, whether a sampler or an author made it.
 
 chain ─► names, sizes ─► node by node, each argument derivable at its place ─► nothing idle, all of one piece ─► faults
 """
@@ -21,46 +20,47 @@ class ChainFault:
     """Why a chain is refused."""
 
     code: str
-    """For counting."""
+    """Code by which refusals are counted."""
     node: str
-    """Where; empty for the whole."""
+    """Id of the node; empty for the whole chain."""
     detail: str = ""
 
 
 @dataclass(frozen=True)
 class ChainLimits:
-    """Sizes of a chain."""
+    """Limits on the size of a chain."""
 
     least: int = 3
     """Steps."""
     most: int = 8
     """Steps."""
     repeats: bool = False
-    """Whether a tool may be called by two steps."""
+    """Whether two steps may call the same tool."""
     apart: bool = False
-    """Whether steps may be there that nothing ties to the others."""
+    """Whether there may be steps that nothing ties to the others."""
 
 
 LIMITS = ChainLimits()
 WRITTEN = ChainLimits(least=1, most=40, repeats=True)
-"""Of a chain that an author writes where the brief asks for no number of calls: a request may want
-one thing, or the same done twice."""
+"""Limits of a written chain if the brief sets no number of calls: a request may want one thing, or
+the same thing twice."""
 SETTLED = frozenset(
     ("another_entity", "wrong_type", "not_linked", "many", "gone", "adrift", "idle")
 )
-"""What is concluded from names and types. Where a chain is carried out, the tools decide it: an id
-that names no such thing is refused, and a value that no call takes may be what the user is told."""
+"""Codes of faults that are inferred from names and types. If the chain is carried out, the tools
+decide instead: they refuse an id of another thing, and a value that no call takes may be what the
+user is told."""
 SLACK = 0.25
-"""Share of the wanted calls that a path may have more or less."""
+"""Share by which the number of calls of a path may differ from the wanted one."""
 
 
 def bound_calls(wanted: int) -> tuple[int, int]:
-    """Fewest and most calls of a path that should have so many."""
+    """Minimal and maximal number of calls of a path that should have `wanted` of them."""
     return round(wanted * (1 - SLACK)), round(wanted * (1 + SLACK))
 
 
 def limit_written(brief: Brief) -> ChainLimits:
-    """Of a chain that an author writes; a brief that asks for long paths allows longer chains."""
+    """Limits of a written chain. A brief that asks for long paths allows longer chains."""
     return (
         WRITTEN
         if brief.calls is None
@@ -69,7 +69,7 @@ def limit_written(brief: Brief) -> ChainLimits:
 
 
 def find_faults(graph: ToolGraph, chain: Chain, limits: ChainLimits = LIMITS) -> list[ChainFault]:
-    """Every fault, in the order of the chain; none for a chain that holds."""
+    """Every fault, in the order of the chain; none if the chain is valid."""
     walked = list(walk_nodes(chain.nodes))
     faults = list(_judge_whole(walked, limits))
     judge = _Judge(graph, find_circular(walked), frozenset(one.node.id for one in walked))
@@ -97,7 +97,7 @@ def _judge_whole(walked: Sequence[Walked], limits: ChainLimits) -> Iterator[Chai
 
 
 class _Judge:
-    """Nodes judged in their order."""
+    """Judges the nodes in order."""
 
     def __init__(self, graph: ToolGraph, circular: frozenset[str], ids: frozenset[str]) -> None:
         self.faults: list[ChainFault] = []
@@ -140,7 +140,7 @@ class _Judge:
             scope.gone |= set(self._list_ended(step, tool))
 
     def _list_ended(self, step: ChainStep, tool: int) -> Iterator[Source]:
-        """What selects the thing that a tool ends: what it is about, not what that belongs to."""
+        """References that select the thing that a tool ends, without references to its owner."""
         entity = self._graph.parameters.entities[tool]
         for path, source in step.arguments.items():
             taker = self._graph.parameters.find_input(tool, path)
@@ -167,7 +167,7 @@ class _Judge:
             scope.reasons[node.id] = value
 
     def _judge_branch(self, node: Branch, scope: Scope) -> None:
-        """What happens in one arm alone cannot be relied on after it."""
+        """A later node cannot rely on what happens in one arm only."""
         value = self._resolve(node, scope, node.left)
         if value is not None and not _can_be_compared(value, node):
             self._blame("no_condition", node, _render(node.left))
@@ -180,7 +180,7 @@ class _Judge:
         scope.gone = arms[0].gone | arms[1].gone
 
     def _judge_loop(self, node: Loop, scope: Scope) -> None:
-        """A list may be empty, so nothing of the body can be relied on after it."""
+        """A list may be empty, so a later node cannot rely on the body."""
         tool = scope.steps.get(node.over.node)
         if tool is None:
             self._blame(self._refine("not_there_yet", [node.over]), node, _render(node.over))
@@ -208,8 +208,8 @@ class _Judge:
         return value
 
     def _refine(self, code: str, sources: Sequence[Source]) -> str:
-        """Not there yet: since it waits for itself, comes later or happens elsewhere, or since
-        nobody has ever heard of it."""
+        """A more exact code for a node that has no value yet: it waits for itself, comes later, is
+        inside another node, or does not exist."""
         if code != "not_there_yet":
             return code
         named = {source.node for source in sources if isinstance(source, FromNode)}
@@ -222,8 +222,8 @@ class _Judge:
 
 
 def _can_be_compared(value: Value, node: Branch) -> bool:
-    """One value that is known by then, with another of its type; only what has an order is above or
-    below."""
+    """Whether two values can be compared: both are single, known by then and of one type. Only
+    ordered types allow above and below."""
     if value.many or (value.parameter is None and value.rule is None):
         return False
     number = value.type in ("integer", "number")
@@ -240,7 +240,7 @@ def _can_be_compared(value: Value, node: Branch) -> bool:
 
 
 def settle(holds: frozenset[str], ensures: Sequence[str]) -> frozenset[str]:
-    """What holds after a tool that ensures so much."""
+    """Statements that are true after a tool with these effects."""
     undone = {
         statement.removeprefix("not ") for statement in ensures if statement.startswith("not ")
     }
@@ -252,8 +252,7 @@ def settle(holds: frozenset[str], ensures: Sequence[str]) -> frozenset[str]:
 
 
 def _find_idle(walked: Sequence[Walked]) -> Iterator[ChainFault]:
-    """A thought that nothing rests on is no part of the chain, and a loop that never looks at its
-    item is none."""
+    """Reasoning nodes that no other node uses, and loops whose body never uses the item."""
     used = {name for one in walked for name in list_references(one.node)}
     yield from (
         ChainFault("idle", one.node.id)
@@ -263,8 +262,8 @@ def _find_idle(walked: Sequence[Walked]) -> Iterator[ChainFault]:
 
 
 def _find_adrift(graph: ToolGraph, walked: Sequence[Walked]) -> Iterator[ChainFault]:
-    """Steps that nothing ties to the others: no value, no bond, no condition, and no loop or branch
-    around both."""
+    """Steps that nothing ties to the others: no value, bond or condition, and no common loop or
+    branch."""
     group = {one.node.id: one.node.id for one in walked}
 
     def find(id: str) -> str:

@@ -1,5 +1,5 @@
-"""Values: what a source of an argument stands for at its place in a chain, and whether it may go
-where it is sent.
+"""Values: what the source of an argument yields at its place in a chain, and whether the argument
+may take it.
 
 source ──resolve──► Value (what it means, how many) or a code that says why there is none ──may_go──► "" or a code
 """
@@ -24,42 +24,42 @@ _NUMBERS = ("integer", "number")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What arrives: a parameter's value, or something derived of values."""
+    """The value that a source yields: a parameter's value, or one derived from values."""
 
     parameter: ToolParameter | None = None
-    """Whose value it is; None for what the user says and for what was computed."""
+    """Parameter whose value it is; None for what the user says and for computed values."""
     many: int = 0
-    """Lists around it that nobody has chosen from."""
+    """Number of lists around it from which no node has chosen."""
     rule: Rule | None = None
-    """How it was computed, where no parameter's value is left."""
+    """How it was computed, if it is no parameter's value."""
     type: str = ""
 
 
 SAID = Value()
-"""What the user says."""
+"""A value that the user says."""
 
 
 @dataclass
 class Scope:
-    """What can be referred to at a place: grows along a chain, and is copied into what happens only
-    sometimes."""
+    """What a node at this place can refer to. It grows along a chain, and is copied for nodes that
+    happen only under a condition."""
 
     steps: dict[str, int] = field(default_factory=dict[str, int])
     """Step → its tool."""
     reasons: dict[str, Value] = field(default_factory=dict[str, Value])
     loops: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
-    """Loop we are in → the tool whose reply it goes over, and the list's path."""
+    """Enclosing loop → the tool whose reply it iterates over, and the list's path."""
     holds: frozenset[str] = frozenset()
     """Statements that are true here."""
     gone: frozenset[Source] = frozenset()
-    """Where references to things came from that an earlier step has ended."""
+    """Sources of references to things that an earlier step has ended."""
 
     def copy(self) -> "Scope":
         return Scope(dict(self.steps), dict(self.reasons), dict(self.loops), self.holds, self.gone)
 
 
 def resolve(graph: ToolGraph, scope: Scope, source: Source) -> Value | str:
-    """The value, or why there is none here."""
+    """The value, or the code of the reason why there is none here."""
     if isinstance(source, FromUser):
         return SAID
     if isinstance(source, FromRecord):
@@ -90,8 +90,8 @@ def _resolve_item(graph: ToolGraph, scope: Scope, source: FromItem) -> Value | s
 
 
 def may_go(graph: ToolGraph, value: Value, taker: ToolParameter) -> str:
-    """Why a value may not be an argument; empty when it may. Nothing goes where the graph has no
-    link."""
+    """Code of the reason why the argument may not take the value; empty if it may. The graph must
+    have a link between the two."""
     if value is SAID:
         return "" if taker.told else "not_said"
     if value.rule is not None:
@@ -109,7 +109,8 @@ _NOTHING: Mapping[int, object] = {}
 
 
 def _may_computed_go(value: Value, taker: ToolParameter) -> str:
-    """Numbers into numbers, texts into free texts: what is computed never names a thing."""
+    """A computed number may go into a number, a computed text into a free text. A computed value
+    never names a thing."""
     if taker.words[-1] in REFERENCES or taker.is_control or taker.choices or taker.format:
         return "another_entity"
     if value.type in _NUMBERS:
@@ -118,7 +119,7 @@ def _may_computed_go(value: Value, taker: ToolParameter) -> str:
 
 
 def derive(graph: ToolGraph, scope: Scope, rule: Rule, takes: list[Source]) -> Value | str:
-    """What a reasoning node gives, or why it cannot."""
+    """The value of a reasoning node, or the code of the reason why it has none."""
     if not takes:
         return "unfed"
     values = list[Value]()
@@ -133,7 +134,7 @@ def derive(graph: ToolGraph, scope: Scope, rule: Rule, takes: list[Source]) -> V
 
 
 def _choose(values: list[Value]) -> Value | str:
-    """One of many, by what the user says or by another value of the same list."""
+    """One of many, chosen by what the user says or by another value of the same list."""
     chosen, *by = values
     if chosen.parameter is None or not chosen.many or len(by) > 1:
         return "underivable"
@@ -143,7 +144,7 @@ def _choose(values: list[Value]) -> Value | str:
 
 
 def _stand_together(one: Value, other: Value) -> bool:
-    """Whether two values stand in the items of one list."""
+    """Whether both values are in the items of the same list."""
     mine, yours = one.parameter, other.parameter
     if mine is None or yours is None or mine.owner != yours.owner:
         return False

@@ -1,4 +1,4 @@
-"""Weaving: all evidence heard, what cannot be refused and counted, the rest made one graph."""
+"""Weaving: builds one graph from all evidence, and counts the links that it refuses."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from schemas.sketch import ToolSketch
 async def weave(
     tools: Sequence[ToolSketch], evidence: Sequence[EvidenceSource], tables: Sequence[Table] = ()
 ) -> ToolGraph:
-    """A graph of tools, and of the tables whose records can be looked up."""
+    """Graph of the tools, and of the tables whose records can be looked up."""
     twice = [name for name, count in Counter(tool.name for tool in tools).items() if count > 1]
     if twice:
         raise SettingsError(

@@ -1,5 +1,5 @@
-"""Names as words: `DBInstanceIdentifiers` and `db_instance_id` mean the same, `id` means whatever
-it is the id of."""
+"""Names as words: `DBInstanceIdentifiers` and `db_instance_id` have the same meaning, and `id`
+takes the meaning of the thing that it identifies."""
 
 import re
 from functools import lru_cache
@@ -23,17 +23,18 @@ IDENTIFIERS = frozenset(
         "href",
     }
 )
-"""Last words of what a user cannot be expected to say."""
+"""Last words of names of values that a user cannot know."""
 REFERENCES = IDENTIFIERS | {"name", "key", "code", "number", "title", "email"}
-"""Last words of what selects one thing: worth nothing for a thing of another kind."""
+"""Last words of names of references. A reference cannot select a thing of another kind."""
 LABELS = frozenset({"tag", "label", "annotation"})
-"""First words of what is put on things of any kind."""
+"""First words of names of labels that can be attached to things of any kind."""
 CONTROL = frozenset(
     {"limit", "offset", "page", "cursor", "marker", "sort", "size", "format", "filter", "field"}
 )
-"""Last words of what steers a reply and says nothing about any record."""
+"""Last words of names of parameters that control a reply, such as paging, and say nothing about
+records."""
 BOUNDS = frozenset({"max", "min", "maximum", "minimum"})
-"""First words of the same."""
+"""First words of names of such parameters."""
 COMMON = (
     REFERENCES
     | CONTROL
@@ -51,7 +52,8 @@ COMMON = (
         "message",
     }
 )
-"""Words that say nothing alone: equal only when what they are said of is equal."""
+"""Words without a meaning of their own: two are equal only if the things that they describe are
+equal."""
 FREE_TEXTS = frozenset(
     {
         "body",
@@ -71,8 +73,8 @@ FREE_TEXTS = frozenset(
         "title",
     }
 )
-"""Last words of parameters that a text made of others may go into. A bucket, a type or an address
-is no such text."""
+"""Last words of parameters that may take a composed text. A bucket, a type or an address may
+not."""
 WRAPPERS = frozenset(
     {
         "data",
@@ -90,14 +92,14 @@ WRAPPERS = frozenset(
         "entry",
     }
 )
-"""Names of objects that only hold what is meant."""
+"""Names of wrapper objects."""
 
 ENDINGS = frozenset({"delete", "remove", "terminate", "deregister", "destroy", "drop", "purge"})
-"""Verbs after which a thing is gone."""
+"""Verbs of tools that remove a thing."""
 BACKING_OUT = frozenset(
     {"cancel", "withdraw", "revoke", "retract", "void", "annul", "undo", "reverse"}
 )
-"""Verbs after which a thing is there, and is as if it had never been."""
+"""Verbs of tools that keep a thing but take back its effect."""
 
 _PART = re.compile(r"[A-Z]+s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 _STOPS = frozenset(
@@ -130,7 +132,7 @@ _SINGULAR = frozenset(
 
 @lru_cache(maxsize=100_000)
 def split_name(name: str) -> Words:
-    """Words in small letters and the singular."""
+    """The words of a name in lower case and singular."""
     return tuple(
         _ALIKE.get(word, word)
         for word in map(make_singular, (part.lower() for part in _PART.findall(name)))
@@ -139,8 +141,7 @@ def split_name(name: str) -> Words:
 
 @lru_cache(maxsize=100_000)
 def make_singular(word: str) -> str:
-    """By spelling alone; a word it gets wrong it gets wrong everywhere, so that the same stays the
-    same."""
+    """Uses the spelling only. A wrong result is the same everywhere, so equal words stay equal."""
     if (len(word) < 4 and word != "ids") or word in _SINGULAR or word.endswith(("ss", "us", "is")):
         return word
     if word in _ODD:
@@ -153,7 +154,7 @@ def make_singular(word: str) -> str:
 
 
 def find_entity(tool: str) -> Words:
-    """What a tool is about by its name: what follows the verb, up to the first preposition."""
+    """Entity in a tool's name: the words between the verb and the first preposition."""
     words = split_name(tool)
     verbs = 2 if words[:1] == ("batch",) else 1
     rest = words[verbs:] or words[1:] or words
@@ -162,8 +163,8 @@ def find_entity(tool: str) -> Words:
 
 
 def find_meaning(path: str, entity: Words) -> Words:
-    """What a value means: its own name, and for a single word what it is said of (`orders[].id` is
-    an order's id)."""
+    """Meaning of a value: its own name, and for a single word also the thing that it describes
+    (`orders[].id` is an order's id)."""
     *around, own = path.replace("[]", "").split(".")
     words = split_name(own) or (own.casefold(),)
     if len(words) > 1:
@@ -178,17 +179,20 @@ def find_meaning(path: str, entity: Words) -> Words:
 
 
 def is_ending(tool: str) -> bool:
-    """Whether a tool ends what it is about, by its verb; a service's name may stand before it."""
+    """Whether the tool's verb says that it ends its entity. A service's name may precede the
+    verb."""
     return bool(ENDINGS & set(split_name(tool)[:2]))
 
 
 def is_taking_back(tool: str) -> bool:
-    """Whether nobody calls it of what they have just made."""
+    """Whether the tool takes back something, so that no request asks for it on a record that was
+    just made."""
     return bool((ENDINGS | BACKING_OUT) & set(split_name(tool)[:2]))
 
 
 def is_control(words: Words) -> bool:
-    """Paging, sorting and the like, whose values say nothing of records."""
+    """Whether the parameter controls paging, sorting and the like: its values say nothing about
+    records."""
     if words[-1] in CONTROL or (words[0] in BOUNDS and words[1:]):
         return True
     return words[-1] == "token" and bool(

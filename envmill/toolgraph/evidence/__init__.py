@@ -1,4 +1,4 @@
-"""Evidence by name; each looks at the same tools and knows something else."""
+"""Sources of evidence by name. Each reads the same tools and finds other links."""
 
 from envmill.toolgraph.evidence.base import EvidenceSource
 from envmill.toolgraph.evidence.label import LabelEvidence

@@ -1,5 +1,5 @@
-"""What evidence is: something that looks at tools and says which value could go where, or which
-tool goes with which."""
+"""The interface of evidence: a source reads tools and says which values one can supply to another,
+and which tools belong together."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from envmill.toolgraph.parameters import Parameters
 from schemas.sketch import ToolSketch
 
 CROWD = 48
-"""Links into one input that are kept: those of its own service, and the strongest, first."""
+"""Maximal number of links to one input: those of its own service first, the strongest first."""
 Label = Literal["strong", "weak", "independent"]
 
 
 @dataclass(frozen=True)
 class EvidenceInput:
-    """What evidence looks at."""
+    """Input of a source of evidence."""
 
     tools: Sequence[ToolSketch]
     parameters: Parameters
@@ -23,7 +23,7 @@ class EvidenceInput:
 
 @dataclass(frozen=True, slots=True)
 class ValueLink:
-    """A value that could be given on: an output or column, and the input that takes it."""
+    """A possible supply of a value: an output or column, and the input that takes it."""
 
     giver: int
     taker: int
@@ -34,7 +34,7 @@ class ValueLink:
 
 @dataclass(frozen=True, slots=True)
 class ToolBond:
-    """Two tools that belong together, whatever values they have. It weighs; it supplies no
+    """Two tools that belong together, independent of values. A bond adds weight and supplies no
     argument."""
 
     first: int
@@ -43,15 +43,15 @@ class ToolBond:
     """Up to 1."""
     evidence: str
     label: Label | None = None
-    """A judgement that stands above what the graph would say itself."""
+    """A label that overrides the graph's own."""
     is_candidate: bool = False
-    """Whether a judge decides on it: it parts domains, and binds two tools only under a label
-    `strong` or `weak`."""
+    """Whether it is only a candidate. It helps to find domains, and ties two tools only if a judge
+    labels them `strong` or `weak`."""
 
 
 @dataclass(frozen=True)
 class MissingEvidence:
-    """Evidence that should have been heard and was not, with its reason: the graph counts it."""
+    """A source of evidence that gave no result, with its reason. The graph counts it."""
 
     evidence: str
     reason: str
@@ -59,10 +59,10 @@ class MissingEvidence:
 
 
 class EvidenceSource(Protocol):
-    """One way of knowing."""
+    """Finds links and bonds in one way."""
 
     name: str
 
     async def find(self, scene: EvidenceInput) -> Iterable[ValueLink | ToolBond | MissingEvidence]:
-        """All it knows. Links that cannot be are refused by the graph, and counted there."""
+        """All links and bonds that it finds. The graph refuses and counts impossible links."""
         ...

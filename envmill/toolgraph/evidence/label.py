@@ -1,4 +1,4 @@
-"""Evidence `label`: a model's judgement of how tools rest on each other: strong, weak,
+"""Evidence `label`: a model's judgement of how much tools depend on each other: strong, weak,
 independent."""
 
 import asyncio
@@ -17,16 +17,16 @@ PROMPT = Prompt.load(
     Path(__file__).parents[1] / "prompts" / "label.md", RelationInput, RelationReply
 )
 BATCH = 25
-"""Tools of a service that are shown to one call. All its calls are shown the same tools, so that
-they share a beginning."""
+"""Maximal number of a service's tools that a call shows. All calls show the same tools, so that
+their prompts share a prefix."""
 SHOWN = 24
-"""Values of one side of a tool that are shown."""
+"""Maximal number of values on one side of a tool that are shown."""
 STRENGTHS: dict[Label, float] = {"strong": 1.0, "weak": 0.5, "independent": 0.0}
 
 
 class LabelEvidence:
-    """Pairs within one service; a judgement bonds two tools and stands above what the graph would
-    say, and supplies no value."""
+    """Judges pairs within one service. A judgement is a bond that overrides the graph's own label,
+    and supplies no value."""
 
     name = "label"
 
@@ -51,7 +51,7 @@ class LabelEvidence:
 
 
 def make_card(scene: EvidenceInput, tool: int) -> ToolCard:
-    """What a judge is shown of a tool."""
+    """The description of a tool for the judge."""
     inputs, outputs = scene.parameters.inputs[tool], scene.parameters.outputs[tool]
     sketch = scene.tools[tool]
     return ToolCard(

@@ -1,5 +1,5 @@
-"""Evidence `likeness`: candidate pairs of tools whose parameter lists an embedder places near each
-other. A judge decides on them."""
+"""Evidence `likeness`: pairs of tools whose parameter lists have similar embeddings. They are
+candidates; a judge decides on them."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,13 +10,14 @@ from envmill.toolgraph.parameters import ToolParameter
 
 THRESHOLD = 0.6
 MOST = 12
-"""Candidates of one tool, the nearest first: what is like everything tells nothing."""
+"""Maximal number of candidates of one tool, the nearest first: a tool that is similar to all others
+tells nothing."""
 BLOCK = 512
-"""Tools compared at once: 512 × 10,000 cosines are 20 MB."""
+"""Tools compared at once: 512 × 10,000 cosines take 20 MB."""
 
 
 class LikenessEvidence:
-    """A candidate supplies no value. It helps to part domains; a walk follows it only where a judge
+    """A candidate supplies no value. It helps to find domains. A walk follows it only if a judge
     calls it strong or weak."""
 
     name = "likeness"
@@ -40,8 +41,8 @@ class LikenessEvidence:
 
 
 def render_parameters(scene: EvidenceInput, tool: int) -> str:
-    """What is placed: the parameter list of a tool, then what it returns; by meaning, so that an
-    `id` is the id of something."""
+    """The text that is embedded: the tool's parameter list, then its outputs, each by its meaning,
+    so that an `id` is the id of something."""
     sides = (scene.parameters.inputs[tool], scene.parameters.outputs[tool])
     return ", ".join(
         dict.fromkeys(_render(one) for side in sides for one in side if not one.is_control)
@@ -53,7 +54,7 @@ def _render(parameter: ToolParameter) -> str:
 
 
 def _find_near(placed: Sequence[Vector], threshold: float) -> Iterator[tuple[int, int, float]]:
-    """Each tool with those nearest to it, in blocks, as one product of matrices each."""
+    """The nearest tools of each tool, computed in blocks, one matrix product for each block."""
     import numpy  # late: a tenth of a second that only those pay who compare
 
     width = max(map(len, placed), default=0)

@@ -1,4 +1,4 @@
-"""Evidence `naming`: the same meaning by name and place in the schema, of a type that fits."""
+"""Evidence `naming`: equal meaning by name and place in the schema, with a type that fits."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -8,18 +8,18 @@ from envmill.toolgraph.parameters import NOBODY, ToolParameter
 from envmill.toolgraph.words import COMMON, Words
 
 REFERENCE, VALUE, BARE = 1.0, 0.6, 0.5
-"""What selects a thing; any other value of the same meaning; the same word said of something else,
-unless it is a common one."""
+"""Strengths: of a reference; of any other value with the same meaning; of the same uncommon word
+that describes another thing."""
 
 SURVEYED = 400
-"""Givers of one meaning that are looked at one by one."""
+"""Maximal number of givers of one meaning that are compared one by one."""
 MOST_SAID = 8
-"""Things that a word is said of, before it says nothing: everything has a note, few things have a
-sku."""
+"""Number of things that a word may describe before it counts as common: everything has a note, few
+things have a sku."""
 
 
 class NameEvidence:
-    """`order_id` takes what `get_order` gives as `id`; `sku` takes any `sku`."""
+    """`order_id` takes the `id` that `get_order` gives; `sku` takes any `sku`."""
 
     name = "naming"
 
@@ -51,8 +51,8 @@ class NameEvidence:
     def _find_near(
         self, scene: EvidenceInput, taker: ToolParameter, givers: list[ToolParameter]
     ) -> list[ToolParameter]:
-        """Of a crowd those of its own service and the first of all: the graph keeps no more, and to
-        refuse thousands takes seconds."""
+        """Of many givers, those of the input's own service and the first of all others: the graph
+        keeps no more, and refusing thousands takes seconds."""
         if len(givers) <= SURVEYED:
             return givers
         services = scene.parameters.services

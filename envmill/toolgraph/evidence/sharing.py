@@ -1,5 +1,5 @@
-"""Evidence `sharing`: tools of one service that say nothing of their outputs, and are about the
-same thing or select the same."""
+"""Evidence `sharing`: tools of one service that declare no outputs, and that are about the same
+thing or select the same thing."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -8,14 +8,15 @@ from envmill.toolgraph.evidence.base import EvidenceInput, ToolBond
 from envmill.toolgraph.words import Words
 
 ABOUT, SELECTED = 0.6, 0.3
-"""Both are about the same thing; one of them selects it alone."""
+"""Strengths: both are about the same thing; only one of them selects it."""
 MOST = 40
-"""Tools bound to each other over one thing: what every tool speaks of tells nothing."""
+"""Maximal number of tools that are bound over one thing: a thing that every tool mentions tells
+nothing."""
 
 
 class SharingEvidence:
-    """For lists of servers' tools, most of which describe inputs alone: without it each of these
-    would stand by itself."""
+    """For tool lists of servers, most of which describe only inputs. Without this evidence each of
+    their tools would be isolated."""
 
     name = "sharing"
 

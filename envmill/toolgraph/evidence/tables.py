@@ -1,4 +1,4 @@
-"""Evidence `tables`: a tool that writes a table, and those that read or write it after."""
+"""Evidence `tables`: a tool that writes a table, and tools that read or write it later."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from envmill.toolgraph.evidence.base import EvidenceInput, ToolBond
 
 WRITTEN, READ = 0.6, 0.3
-"""A later tool meets what the first one wrote; both only read the same."""
+"""Strengths: the later tool finds what the first one wrote; both only read the table."""
 MOST = 40
-"""Tools of one table that are bound to each other: a table that everything touches tells
+"""Maximal number of tools that are bound over one table: a table that every tool touches tells
 nothing."""
 
 
 class TableEvidence:
-    """Needs the tables that each tool reads and writes, as environments of kind `sql` declare
-    them."""
+    """Needs the tables that each tool reads and writes, which environments of kind `sql`
+    declare."""
 
     name = "tables"
 

@@ -1,5 +1,5 @@
-"""Sampler `backward`: a goal first, then whatever gives what it needs, before it; more goals until
-the chain is long enough."""
+"""Sampler `backward`: starts with a goal, puts the suppliers of its inputs before it, and adds
+goals until the chain is long enough."""
 
 import random
 
@@ -10,17 +10,16 @@ from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Chain
 
 DEPTH = 5
-"""Needs of needs of …"""
+"""Maximal depth of suppliers of suppliers."""
 MAKERS = 0.5
-"""How often a precondition is made true by a tool where one can; else the initial state meets
+"""Probability that a tool makes a precondition true, if one can; else the initial state meets
 it."""
 GOALS = 12
-"""Further goals tried before the chain is left as long as it is."""
+"""Further goals that are tried before a short chain is accepted."""
 
 
 class BackwardSampler:
-    """Nothing is put into the chain that a later step does not need, but for the goals
-    themselves."""
+    """Except for the goals, each step of the chain is needed by a later one."""
 
     name = "backward"
 
@@ -33,7 +32,7 @@ class BackwardSampler:
 def work_back(
     name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, goal: int
 ) -> Chain | str:
-    """A chain that ends in a goal, and in more of them where it is too short."""
+    """A chain that ends in a goal; if it is too short, with more goals."""
     course, length = Course(graph, chance), chance.randint(limits.least, limits.most)
     if fault := resolve_goal(course, goal, limits):
         return fault
@@ -51,8 +50,8 @@ def work_back(
 
 
 def resolve_goal(course: Course, goal: int, limits: ChainLimits) -> str:
-    """Put a tool and all it needs behind what is there; empty, or why it cannot be. What was put
-    there for its sake stays."""
+    """Add a tool and its suppliers to the chain. Returns an empty text, or the reason of failure;
+    suppliers that were added stay."""
     order = list[int]()
     if fault := _resolve(course, goal, order, (), DEPTH):
         return fault

@@ -1,5 +1,5 @@
-"""What a sampler is: chance in, one chain out, or why there is none. It is trusted with nothing:
-the validator judges all it makes."""
+"""The interface of a sampler: it returns a random chain, or a reason why there is none. The
+validator judges every chain, so a sampler need not be right."""
 
 import random
 from typing import Protocol
@@ -10,10 +10,10 @@ from schemas.chain import Chain
 
 
 class Sampler(Protocol):
-    """One way through a graph."""
+    """Draws chains from a graph."""
 
     name: str
 
     def sample(self, graph: ToolGraph, chance: random.Random, limits: ChainLimits) -> Chain | str:
-        """A chain, or the reason code of giving up."""
+        """A chain, or the reason code if the sampler found none."""
         ...

@@ -1,5 +1,5 @@
-"""Sampler `linked`: a list is read and one of it picked, something is made of that and used, and
-something is done for each item.
+"""Sampler `linked`: reads a list and picks one item, makes something from it and uses that, and
+does something for each item of a list.
 
 list ─► one of it ─► a step that makes something ─► a step that uses what was made; list ─► each item: a step
 """
@@ -15,12 +15,11 @@ from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Chain
 
 TRIES = 6
-"""Steps that make something tried behind one list."""
+"""Maximal number of tries, for one list, of a step that makes something."""
 
 
 class LinkedSampler:
-    """Lists, picks and results together come of the other samplers by chance alone, which is
-    seldom."""
+    """The other samplers seldom combine lists, picks and results."""
 
     name = "linked"
 
@@ -49,8 +48,8 @@ class LinkedSampler:
 
 
 def _list_makers(graph: ToolGraph, first: int, course: Course, chance: random.Random) -> list[int]:
-    """Steps that make something and could follow: those that take something of the list's items,
-    then any."""
+    """Steps that make something and can follow: those that take a value of the list's items first,
+    then all others."""
     near = {
         tool
         for (giver, _), takers in graph.item_takers.items()

@@ -1,5 +1,5 @@
-"""Sampler `merge`: two chains made one, shared tools called once, and thoughts put in where an
-argument can be computed from replies."""
+"""Sampler `merge`: joins two chains, calls shared tools once, and adds reasoning nodes for
+arguments that can be computed from replies."""
 
 import random
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from envmill.toolgraph.words import FREE_TEXTS, REFERENCES
 from schemas.chain import Chain, ChainStep, FromNode, FromUser, Node, Reason, Rule, Source
 
 SHARE = 0.5
-"""How many of the arguments that could be computed are."""
+"""Share of the computable arguments that are computed."""
 
 
 class MergeSampler:
-    """A DAG: what one of the two chains gives, the other one may take. It is no line, and at least
-    one argument rests on a thought."""
+    """The chain is a DAG and not a line: each of the two chains can take values of the other, and a
+    reasoning node supplies at least one argument."""
 
     name = "merge"
 
@@ -49,7 +49,7 @@ def _begin(course: Course, limits: ChainLimits) -> str:
 
 
 def _join(course: Course, limits: ChainLimits) -> str:
-    """A chain of its own towards a goal that the first one leads to as well; the goal ties them."""
+    """A second chain towards a goal that the first one also leads to; the goal joins them."""
     ahead = [
         one
         for step in course.steps
@@ -76,7 +76,7 @@ def _list_tools(course: Course, chain: Chain) -> list[int]:
 
 
 def _add_reasoning(graph: ToolGraph, nodes: list[Node], chance: random.Random) -> list[Node]:
-    """The same nodes, with some of what the user would have said computed instead."""
+    """The same nodes, with some of the user's values computed instead."""
     done, tools, made = list[Node](), dict[str, int](), 0
     for node in nodes:
         if not isinstance(node, ChainStep):
@@ -104,7 +104,7 @@ def _add_reasoning(graph: ToolGraph, nodes: list[Node], chance: random.Random) -
 def _list_thoughts(
     graph: ToolGraph, tools: dict[str, int], taker: ToolParameter
 ) -> Iterator[tuple[Rule, list[Source]]]:
-    """What could be computed for an input: never a reference, never one of listed values."""
+    """Reasoning nodes that can supply an input: never for a reference, never for a listed value."""
     if (
         taker.words[-1] in REFERENCES
         or taker.is_control

@@ -1,5 +1,5 @@
-"""Sampler `program`: control flow. A list is read, and something done for each of its items, for
-some only where a value says so.
+"""Sampler `program`: adds control flow. It reads a list and does something for each of its items,
+or only for items with a certain value.
 
 read … ─► list ─► each item: [if item.status equals …: change it]
 """
@@ -15,14 +15,13 @@ from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Branch, Chain, FromItem, FromNode, Loop, Node
 
 CONDITION = 0.5
-"""How often the items are told apart."""
+"""Probability that the loop has a condition."""
 TRIES = 8
-"""Tools tried inside the loop."""
+"""Number of tools that are tried inside the loop."""
 
 
 class ProgramSampler:
-    """What an author writes as a program is the same record, and goes through the same
-    validator."""
+    """A program that an author writes is the same record, and the same validator judges it."""
 
     name = "program"
 
@@ -45,8 +44,8 @@ class ProgramSampler:
 
 
 def fill_loop(course: Course, tool: int, around: str, most: int) -> list[Node]:
-    """Steps for each item, each tied to the item or to what was done for it; the loop joins the
-    course."""
+    """Add steps for each item, each tied to the item or to an earlier step of the body, and add the
+    loop to the course."""
     graph, before = course.graph, course.nodes
     course.nodes, course.loop = [], ("each1", tool, around)
     for _ in range(TRIES):
@@ -72,7 +71,7 @@ def fill_loop(course: Course, tool: int, around: str, most: int) -> list[Node]:
 
 
 def _find_takers(graph: ToolGraph, tool: int, around: str, inside: Sequence[int]) -> list[int]:
-    """Tools that take something of an item, or of what was done for it."""
+    """Tools that take a value of an item, or of an earlier step of the body."""
     direct = graph.item_takers.get((tool, around), ())
     return [*direct, *(then for one in inside for then in graph.successors[one])]
 
@@ -80,7 +79,7 @@ def _find_takers(graph: ToolGraph, tool: int, around: str, inside: Sequence[int]
 def _distinguish(
     graph: ToolGraph, tool: int, around: str, body: list[Node], chance: random.Random
 ) -> list[Node]:
-    """All of it only where one of the item's values compares."""
+    """The body; sometimes inside a condition on one of the item's values."""
     told = [one for one in graph.parameters.outputs[tool] if _can_be_compared(one, around)]
     if not told or chance.random() >= CONDITION:
         return body
@@ -94,8 +93,8 @@ def _distinguish(
 
 
 def _can_be_compared(one: ToolParameter, around: str) -> bool:
-    """Not an id: the user says what a value is compared with, and nobody says an id. `told` was
-    settled before keys were found by value."""
+    """Whether a condition can compare the value. It must not be an id: the user says the other
+    value, and a user cannot know an id. `told` was set before keys were found by value."""
     in_item = one.path.startswith(f"{around}.") and one.depth == 1
     return (
         in_item

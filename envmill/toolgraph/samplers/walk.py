@@ -1,5 +1,5 @@
-"""Sampler `weighted`: from a tool to one that can take what it gives, by how much it rests on it;
-and walks that are given by names."""
+"""Sampler `weighted`: goes from a tool to one that can take its outputs, with a probability by
+their dependence. Also retraces walks that are given as names."""
 
 import random
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from envmill.toolgraph.validity import ChainLimits
 from schemas.chain import Chain
 
 TRIES = 6
-"""Next tools tried at one place before the walk ends there."""
+"""Number of next tools that are tried before the walk ends."""
 
 
 class WeightedSampler:
-    """Starts where something is given and nothing strongly needed; prefers what strongly rests on
-    the step before."""
+    """Starts with a tool that gives something and depends strongly on nothing. Prefers tools that
+    depend strongly on the step before."""
 
     name = "weighted"
 
@@ -29,7 +29,7 @@ class WeightedSampler:
 def follow(
     name: str, graph: ToolGraph, chance: random.Random, limits: ChainLimits, start: int
 ) -> Chain | str:
-    """Walk on until the length drawn, or until nothing can follow."""
+    """Extend the walk to the drawn length, or until no tool can follow."""
     course = Course(graph, chance)
     if fault := course.add(start):
         return fault
@@ -43,8 +43,8 @@ def follow(
 
 
 def retrace(graph: ToolGraph, tools: Sequence[str], chance: random.Random) -> Chain | str:
-    """A walk given by names, with where each argument comes from; tools that the graph lacks, or
-    that cannot follow, are left out."""
+    """The chain of a walk that is given as names, with a source for each argument. Tools that the
+    graph lacks or that cannot follow are left out."""
     course = Course(graph, chance)
     for tool in (graph.index[name] for name in tools if name in graph.index):
         course.add(tool, loose=True)
@@ -52,7 +52,7 @@ def retrace(graph: ToolGraph, tools: Sequence[str], chance: random.Random) -> Ch
 
 
 _LEAST = 2
-"""Tools of a walk that is still one."""
+"""Minimal number of tools of a walk."""
 
 
 def _go_on(graph: ToolGraph, course: Course, at: int) -> int | None:
