@@ -1,4 +1,4 @@
-"""Exporters by name: what leaves the factory, in which form."""
+"""Exporters by name."""
 
 from envmill.interop.exporters import atif, bundle, dataset, harbor, preferences, rl, sft, views
 from envmill.interop.exporters.base import (

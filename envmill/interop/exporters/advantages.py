@@ -1,5 +1,5 @@
-"""Advantages: what each stored attempt earned beside the others of its scenario, in units of how
-rewards spread over its environment.
+"""Advantages of stored attempts: the reward of each compared with the other attempts at its
+scenario, divided by the deviation of rewards in its environment.
 
 attempts of an environment ─► mean, deviation ─┐
 attempts of a scenario in one form ─► mean ────┴─► advantage of each; a group of equal rewards is told as one
@@ -24,7 +24,7 @@ class RewardSpread:
     """Rewards of all valid attempts in one environment."""
 
     mean: float | None = None
-    """Null where there is none."""
+    """Null without valid attempts."""
     deviation: float | None = None
     attempts: int = 0
 
@@ -34,14 +34,14 @@ class RewardGroup:
     """Attempts of one policy's group at one scenario in one form."""
 
     attempts: Sequence[ScoredAttempt] = ()
-    """Valid ones: what they earned is known, and no user misled them."""
+    """Valid attempts: their reward is known, and no user misled them."""
     left_out: Sequence[ScoredAttempt] = ()
-    """Attempts that are masked: they count nowhere, for the user's fault or an outage."""
+    """Masked attempts, which count in no mean because of a user's fault or an outage."""
     spread: RewardSpread = field(default_factory=RewardSpread)
 
     @property
     def masked(self) -> int:
-        """How many are."""
+        """Number of masked attempts."""
         return len(self.left_out)
 
     @property
@@ -50,8 +50,7 @@ class RewardGroup:
 
     @property
     def state(self) -> GroupState:
-        """Whether a policy learns from it: where all earned the same, no attempt is better than
-        another."""
+        """State of the group. If all attempts earned the same, a policy learns nothing from it."""
         rewards = self._rewards
         if not rewards:
             return "untried"
@@ -60,8 +59,8 @@ class RewardGroup:
         return "all_passed" if rewards[0] == 1 else "all_failed" if rewards[0] == 0 else "all_equal"
 
     def describe(self) -> list[Json]:
-        """Each attempt: how it came about, how it ended, what it earned, and its advantage. One
-        that is masked earned nothing."""
+        """Each attempt with its origin, termination, reward and advantage. A masked attempt has
+        neither reward nor advantage."""
         return [
             {
                 "rollout": one.id,
@@ -90,7 +89,7 @@ class RewardGroup:
 
 
 def group_attempts(cargo: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
-    """(Scenario, form) → its group, of the scenarios that leave."""
+    """(scenario, form) → its group, for the exported scenarios."""
     leaving, spreads = cargo.homes, measure_environments(cargo)
     found: dict[tuple[str, str], list[ScoredAttempt]] = defaultdict(list)
     for one in sorted(cargo.attempts, key=lambda one: one.id):
@@ -107,7 +106,7 @@ def group_attempts(cargo: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
 
 
 def measure_environments(cargo: ExportSet) -> Mapping[str, RewardSpread]:
-    """Environment → rewards of the valid attempts at its scenarios that leave."""
+    """Environment → rewards of the valid attempts at its exported scenarios."""
     leaving = cargo.homes
     rewards: dict[str, list[float]] = {name: [] for name in list_ids(cargo.environments)}
     for one in cargo.attempts:

@@ -1,5 +1,5 @@
-"""Exporter `atif`: each trajectory as a file of the Agent Trajectory Interchange Format, of any
-kind of environment.
+"""Exporter `atif`: each trajectory as a file of the Agent Trajectory Interchange Format, for all
+kinds of environment.
 
 messages ──► steps: system, user, agent (its calls, and what they were answered) ──► SPLIT/TRAJECTORY.json
 """
@@ -21,7 +21,7 @@ VERSION = "ATIF-v1.8"
 
 
 def export_atif(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder: a file for each trajectory, below its split."""
+    """One folder, with a file for each trajectory below its split."""
     if not cargo.trajectories:
         return []
     contents, places = Contents(), set[tuple[str, str]]()
@@ -44,7 +44,7 @@ def export_atif(cargo: ExportSet) -> list[OutputFolder]:
 
 
 def describe_trajectory(trajectory: Trajectory) -> dict[str, Json]:
-    """The whole file."""
+    """The content of a file."""
     steps = _list_steps(trajectory)
     return {
         "schema_version": VERSION,
@@ -108,7 +108,7 @@ def _describe_turn(message: Json, learned: bool, scripted: bool) -> dict[str, An
 
 
 def _describe_call(call: Json) -> dict[str, Any]:
-    """Arguments that are no object were never sent to anything; they are kept beside."""
+    """Arguments that are not an object reached no tool; they are kept in a separate field."""
     arguments: Json = call["arguments"]
     spoilt = not is_object(arguments)
     extra = {name: value for name, value in call.items() if name not in ("id", "name", "arguments")}
@@ -130,7 +130,7 @@ def _describe_reply(message: Json, state_hash: str) -> dict[str, Any]:
 
 
 def _describe_wait(message: Json, state_hash: str) -> dict[str, Any]:
-    """What came while nobody did anything."""
+    """A message that arrived while the agent waited."""
     results = [{"content": canonical_json(each)} for each in message["notifications"]]
     extra = {"waited_seconds": message["seconds"]} | (
         {"state_hash": state_hash} if state_hash else {}

@@ -1,5 +1,5 @@
-"""Rows of stored attempts, beside the prompts of exporter `rl`: for trainers that learn from what
-another policy did.
+"""Rows of stored attempts, written by exporter `rl`: for trainers that learn from what another
+policy did.
 
 attempts, their groups ──┐
 transcripts, turn logs ──┼─► attempts/SPLIT.parquet, a row per attempt; with a tokenizer, per part of it
@@ -26,7 +26,7 @@ from schemas.stored import find_by_id, list_owners, order, pick
 
 @dataclass(frozen=True)
 class AttemptRow:
-    """A stored attempt, with what it earned beside its group."""
+    """A stored attempt, with its reward and advantage in its group."""
 
     transcript: AttemptTranscript
     environment: Environment
@@ -52,22 +52,24 @@ COLUMNS: tuple[ExportColumn[AttemptRow], ...] = (
         "`single` or `conversation`, as in the `rl` row.",
         lambda one: one.transcript.form,
     ),
-    ExportColumn("group", "string", "Why it was made: `probe`.", lambda one: one.told["group"]),
     ExportColumn(
-        "attempt", "int64", "Which attempt of the group.", lambda one: one.told["attempt"]
+        "group", "string", "Purpose of the attempt: `probe`.", lambda one: one.told["group"]
     ),
-    ExportColumn("policy", "string", "Who acted.", lambda one: one.told["policy"]),
+    ExportColumn(
+        "attempt", "int64", "Number of the attempt in the group.", lambda one: one.told["attempt"]
+    ),
+    ExportColumn("policy", "string", "Policy that acted.", lambda one: one.told["policy"]),
     ExportColumn(
         "checkpoint",
         "string",
-        "Model that acted, as its server calls it; empty for a script.",
+        "Model that acted, by its server's name for it; empty for a script.",
         lambda one: one.told["checkpoint"],
     ),
-    ExportColumn("termination", "string", "How it ended.", lambda one: one.told["termination"]),
+    ExportColumn("termination", "string", "Why it ended.", lambda one: one.told["termination"]),
     ExportColumn(
         "mask",
         "string",
-        "Why it counts nowhere; empty where it counts.",
+        "Why it is masked; empty if it is valid.",
         lambda one: one.told["mask"],
     ),
     ExportColumn(
@@ -76,13 +78,13 @@ COLUMNS: tuple[ExportColumn[AttemptRow], ...] = (
     ExportColumn(
         "turn_reward",
         "double",
-        "What of the reward is for single turns; 0 unless `--turn-reward` asked for it.",
+        "Part of the reward for single turns; 0 unless `--turn-reward` asked for it.",
         lambda one: one.told["turn_reward"],
     ),
     ExportColumn(
         "advantage",
         "double",
-        "Advantage; null where it is masked.",
+        "Advantage; null if it is masked.",
         lambda one: one.told["advantage"],
     ),
     ExportColumn(
@@ -94,13 +96,13 @@ COLUMNS: tuple[ExportColumn[AttemptRow], ...] = (
     ExportColumn(
         "loss",
         "list<bool>",
-        "Per message: whether the policy said it, and it could be read.",
+        "For each message, whether the policy wrote it and it could be parsed.",
         lambda one: list(one.transcript.loss),
     ),
     ExportColumn(
         "tools",
         "json",
-        "Interface in OpenAI's spelling.",
+        "Interface in OpenAI's format.",
         lambda one: describe_tools(list_tools(one.environment)),
     ),
     ExportColumn(
@@ -120,16 +122,17 @@ COLUMNS: tuple[ExportColumn[AttemptRow], ...] = (
         "licence", "string", "Licence of the environment.", lambda one: one.transcript.licence
     ),
 )
-"""With a tokenizer those of `sft` follow, and an attempt is as many rows as it has parts."""
+"""Columns without a tokenizer. With one, the token columns of `sft` follow, and each part of an
+attempt is a row."""
 
 
 def list_columns(sources: Sources) -> tuple[ExportColumn[AttemptRow], ...]:
-    """With what each attempt rests on."""
+    """The columns, with the sources of each attempt."""
     return (*COLUMNS, make_column(sources))
 
 
 def group_rows(cargo: ExportSet) -> dict[str, Sequence[AttemptRow]]:
-    """By split, each in the order of ids; nothing unless transcripts were asked for."""
+    """Rows by split, in the order of ids; none unless transcripts were asked for."""
     find_home, splits = find_by_id(cargo.environments), cargo.splits
     told = {
         one["rollout"]: one for group in group_attempts(cargo).values() for one in group.describe()
@@ -150,7 +153,7 @@ def group_rows(cargo: ExportSet) -> dict[str, Sequence[AttemptRow]]:
 
 
 def write_rows(cargo: ExportSet, rows: Iterable[AttemptRow], sink: IO[bytes]) -> None:
-    """One Parquet file, written while transcripts are read."""
+    """Write one Parquet file while the transcripts are read."""
     columns = list_columns(cargo.sources)
     if (sheet := cargo.tokens) is None:
         stream_parquet(columns, rows, sink)
@@ -160,7 +163,7 @@ def write_rows(cargo: ExportSet, rows: Iterable[AttemptRow], sink: IO[bytes]) ->
 
 
 def describe_attempts(cargo: ExportSet) -> dict[str, Json]:
-    """The entry of a manifest about them; none where they were not asked for."""
+    """The manifest's entry about attempts; none if they were not asked for."""
     if not cargo.transcripts:
         return {}
     unknown: defaultdict[str, list[str]] = defaultdict(list)

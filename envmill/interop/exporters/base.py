@@ -1,5 +1,5 @@
-"""What every exporter works with: the cargo that may leave, the parcel an exporter makes of it, and
-the folder the parcel becomes.
+"""What all exporters share: the cargo that may be exported, the parcel that an exporter makes from
+it, and the folder that the parcel becomes.
 
 Cargo ──exporter──► Parcel (files as bytes) ──write_parcel──► folder, all at once ──► Bundle
 """
@@ -37,21 +37,21 @@ from schemas.scenario import Scenario, Split
 from schemas.stored import list_ids, list_owners
 
 TRANSFER = "not measured"
-"""What is known about models trained on it."""
+"""What is known about models trained on the export."""
 
 
 @dataclass(frozen=True)
 class StepCount:
-    """What became of everything that entered one step, and what that took."""
+    """Counts and costs of one step."""
 
     step: str
     kept: int
     dropped: int
     reasons: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Reason → how many were dropped for it."""
+    """Reason → number of candidates dropped for it."""
     tokens: int = 0
     cost: float | None = 0.0
-    """Null when a price is unknown."""
+    """Null if a price is unknown."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAttempt:
-    """A stored attempt at a scenario, as far as its reward goes. A run has some hundred thousand."""
+    """A stored attempt at a scenario, reduced to what its reward needs: a run has some hundred
+    thousand."""
 
     id: str
     """Rollout."""
@@ -77,28 +78,27 @@ class ScoredAttempt:
     form: str
     policy: str
     reward: float | None
-    """Null where it counts nowhere, for the user's fault or an outage."""
+    """Null if it is masked because of a user's fault or an outage."""
     verifier_version: str = ""
-    """Hash of the code that judged it; empty where that was not written down."""
+    """Hash of the code that judged it; empty if it was not recorded."""
     group: str = ""
     """Why it was made."""
     attempt: int = 0
     checkpoint: str = ""
-    """Model that acted, as its server calls it; empty for a scripted policy."""
+    """Model that acted, by its server's name for it; empty for a scripted policy."""
     termination: str = ""
     """Why it ended."""
     mask: str = ""
-    """Why it counts nowhere; empty where it counts."""
+    """Why it is masked; empty if it is valid."""
     outcome: str = ""
-    """pass, fail or error, as the verifier said."""
+    """`pass`, `fail` or `error`."""
     turn_reward: float = 0.0
-    """What of the reward was paid for single turns; 0 unless that was asked for."""
+    """Part of the reward for single turns; 0 unless `--turn-reward` asked for it."""
 
 
 @dataclass(frozen=True)
 class AttemptTranscript:
-    """What was said and done in a stored attempt: for rows of attempts, which are written only when
-    asked for."""
+    """Transcript of a stored attempt, for rows of attempts, which are written only on request."""
 
     id: str
     """Rollout."""
@@ -110,25 +110,27 @@ class AttemptTranscript:
     licence: str
     messages: Sequence[Json]
     loss: Sequence[bool]
-    """Per message: whether the policy said it, and could have been read."""
+    """For each message, whether the policy wrote it and it could be parsed."""
     sampled: Sequence[Json] = ()
-    """Per message: its tokens as they were sampled; empty without any."""
+    """For each message, its tokens as they were sampled; empty without any."""
     turns: Sequence[LoggedTurn] | None = None
-    """What each turn came to; None where that is not known."""
+    """Log of each turn; None if it is unknown."""
     turns_unknown: str = ""
-    """Why."""
+    """Why the log is unknown."""
 
 
 @dataclass(frozen=True)
 class ContaminationReport:
-    """What the content was compared with, and how much such a comparison sees."""
+    """Benchmarks that the content was compared with, and how many copies such a comparison
+    finds."""
 
     sets: Mapping[str, int]
     """Benchmark and version → its texts."""
     power: Mapping[str, float]
-    """Kind of planted copy → share found, in the set where the fewest are found."""
+    """Kind of planted copy → share found, in the benchmark where the fewest are found."""
     near: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """Environment → domains of benchmarks that share a fifth of its names or of its policy."""
+    """Environment → domains of benchmarks that share a fifth of its names or of its policy
+    document."""
 
     def describe(self, environments: Collection[str]) -> Json:
         near = {one: list(self.near[one]) for one in sorted(environments) if self.near.get(one)}
@@ -137,7 +139,7 @@ class ContaminationReport:
 
 @dataclass(frozen=True)
 class ExportSet:
-    """What may leave: everything in it has a known licence, and was asked for."""
+    """What may be exported: all of it has a known licence and was asked for."""
 
     environments: Sequence[Environment] = ()
     tests: Sequence[Test] = ()
@@ -147,41 +149,41 @@ class ExportSet:
     attempts: tuple[ScoredAttempt, ...] = ()
     """Probe attempts, for advantages."""
     transcripts: Sequence[AttemptTranscript] = ()
-    """What was said and done in these attempts; empty where rows of attempts were not asked for."""
+    """Transcripts of these attempts; empty if rows of attempts were not asked for."""
     sampled: Mapping[str, Sequence[Json]] = field(default_factory=dict[str, Sequence[Json]])
-    """Rollout of a pair → per message, its tokens as they were sampled; those without any are
-    missing."""
+    """Rollout of a pair → for each message, its tokens as they were sampled. Rollouts without
+    tokens are missing."""
     judged_by: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Rollout that a trajectory or a pair was made of → hash of the code that judged it."""
+    """Rollout of a trajectory or pair → hash of the code that judged it."""
     counts: tuple[StepCount, ...] = ()
-    """The way here, for the card."""
+    """Counts of earlier steps, for the card."""
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
-    """How long a rollout was allowed to be."""
+    """Limits of a rollout."""
 
     suspected: frozenset[str] = frozenset()
-    """Scenarios of tier `suspected`: a suspicion about them, or about their environment, was
-    decided by no judge."""
+    """Scenarios of tier `suspected`: no judge decided a suspicion about them or their
+    environment."""
     partial: frozenset[str] = frozenset()
     """Scenarios whose verifier may pay for parts of the job."""
     turn_weight: float = 0.0
-    """What a turn is paid that meets all goals, where verifiers may pay for parts; 0 unless that
-    was asked for."""
+    """Reward of a turn that meets all goals, where verifiers may pay for parts; 0 unless it was
+    asked for."""
     contamination: ContaminationReport | None = None
-    """What it was compared with; None where nothing was protected."""
+    """Result of the comparison with benchmarks; None if nothing was protected."""
     band: Band | None = None
-    """Pass rates that scenarios were selected by; None where they were not."""
+    """Pass rates by which scenarios were selected; None if they were not."""
     sources: Sources = field(default_factory=dict[str, tuple[RowSource, ...]])
-    """What each of them rests on."""
+    """Sources of each row."""
     terms: TermsFile | None = None
-    """Terms that it was held to; None where nobody gave any."""
+    """Terms applied to the export; None without a file of terms."""
     held_back: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Why rows were left out under these terms → how many."""
+    """Reason under these terms → number of rows left out."""
     tokens: TokenSheet | None = None
-    """Token ids of its rows, for the tokenizer that was named; None where none was."""
+    """Token ids of the rows, for the given tokenizer; None without one."""
 
     def describe_tiers(self, scenarios: Collection[str] | None = None) -> Json:
-        """How many of some scenarios (of all, when none are named) are clean, which are suspected,
-        and by what they were selected."""
+        """How many scenarios are clean, which are suspected, and how they were selected. Without
+        `scenarios`, all are counted."""
         ids = {*self.homes} if scenarios is None else set(scenarios)
         selected = {"selected": self.band.describe()} if self.band else {}
         return {
@@ -190,14 +192,14 @@ class ExportSet:
         } | selected
 
     def describe_contamination(self, scenarios: Collection[str] | None = None) -> Json:
-        """What the scenarios (all, when none are named) and their environments were compared with;
-        null where nothing was protected."""
+        """Benchmarks that the scenarios and their environments were compared with; null if nothing
+        was protected. Without `scenarios`, all are meant."""
         named = self.homes if scenarios is None else scenarios
         homes = {self.homes[one] for one in named if one in self.homes}
         return self.contamination.describe(homes) if self.contamination else None
 
     def describe_sources(self, ids: Collection[str]) -> Json:
-        """Whose work rows rest on, how many on each, and under which terms that is."""
+        """Sources of the rows, the number of rows of each, and the terms that apply to it."""
         found = count_sources(ids, self.sources)
         if self.terms is None:
             return {"counted": [one for one, _ in found], "terms": None}
@@ -205,7 +207,7 @@ class ExportSet:
         return {"counted": counted, "terms": self.terms.mark, "held_back": dict(self.held_back)}
 
     def describe_rewards(self) -> Json:
-        """The entry of a manifest about rewards of attempts."""
+        """The manifest's entry about rewards of attempts."""
         return {
             "partial": sorted(self.partial & self.splits.keys()),
             "others": "binary",
@@ -213,7 +215,7 @@ class ExportSet:
         }
 
     def describe_tokens(self) -> dict[str, Json]:
-        """The entry of a manifest about token ids; none without a tokenizer."""
+        """The manifest's entry about token ids; none without a tokenizer."""
         return {} if self.tokens is None else {"tokens": self.tokens.describe()}
 
     @cached_property
@@ -230,21 +232,21 @@ class ExportSet:
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """One folder yet to be written."""
+    """One folder that is to be written."""
 
     exporter: str
     name: str
-    """Folder, relative to the one that all of an export lies in."""
+    """Path of the folder, relative to the export's folder."""
     files: Mapping[str, bytes]
-    """Path → content: what the parcel is, hashed."""
+    """Path → content. The parcel's hash is over these files."""
     rows: int
     environments: tuple[str, ...]
     scenarios: tuple[str, ...]
     staged: Mapping[str, StagedFile] = field(default_factory=dict[str, StagedFile])
-    """Path → content that is too large for memory; as much a part of it."""
+    """Path → content that is too large for memory; part of the hash, too."""
     beside: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    """Papers that also say what making it took, which differs between equal runs: they are no part
-    of what it is."""
+    """Files that also say what the run spent. That differs between equal runs, so they are not part
+    of the hash."""
 
     @property
     def content_hash(self) -> str:
@@ -254,7 +256,7 @@ class OutputFolder:
 
 
 def hold_folders(folders: Iterable[OutputFolder]) -> list[OutputFolder]:
-    """All folders; contents go to disk where together they are too many for memory."""
+    """All folders. Contents that together are too large for memory go to disk."""
     pool, held = Pool(), list[OutputFolder]()
     for folder in folders:
         contents = Contents(pool)
@@ -270,8 +272,8 @@ Exporter: TypeAlias = Callable[[ExportSet], Iterable[OutputFolder]]
 
 
 def make_canary(names: Sequence[str]) -> str:
-    """A line that no text holds by chance, the same for the same content: whoever trains on a crawl
-    can find it and leave it out."""
+    """A line with an id that is the same for the same content and occurs in no other text. Who
+    trains on a crawl can find it and leave the content out."""
     guid = uuid.uuid5(uuid.NAMESPACE_URL, f"envmill:{digest(sorted(names))}")
     return (
         f"EnvMill canary {guid}: made for training agents in its environment. Keep it out of "
@@ -280,7 +282,7 @@ def make_canary(names: Sequence[str]) -> str:
 
 
 def render_json(value: Json) -> bytes:
-    """For people and diffs: indented, keys sorted."""
+    """JSON for people and diffs: indented, with sorted keys."""
     return orjson.dumps(
         value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
     )
@@ -292,13 +294,13 @@ def render_lines(rows: Iterable[Json]) -> bytes:
 
 
 def stream_lines(rows: Iterable[Json]) -> Iterator[bytes]:
-    """JSON Lines, one after the other."""
+    """JSON Lines as a stream."""
     return (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
 
 def write_parcel(parcel: OutputFolder, folder: Path, home: str) -> Bundle:
-    """The parcel's folder below `folder`, and its record; `home` is how that folder is called among
-    all bundles."""
+    """Write the parcel's folder below `folder`; returns its record. `home` is the folder's name
+    among all bundles."""
     _replace_folder(folder / parcel.name, {**parcel.files, **parcel.staged, **parcel.beside})
     return Bundle(
         exporter=parcel.exporter,
@@ -315,8 +317,8 @@ def write_parcel(parcel: OutputFolder, folder: Path, home: str) -> Bundle:
 
 
 def write_parcels(parcels: Iterable[OutputFolder], folder: Path, home: str) -> list[Bundle]:
-    """All folders of one export, each written as it is made, and nothing else: what an earlier or
-    killed export left in the folder goes."""
+    """Write all folders of one export, each as it is made. Folders that an earlier or killed export
+    left are removed."""
     bundles, wanted = list[Bundle](), set[Path]()
     for parcel in parcels:
         bundles.append(write_parcel(parcel, folder, home))
@@ -329,8 +331,8 @@ def write_parcels(parcels: Iterable[OutputFolder], folder: Path, home: str) -> l
 
 
 def _replace_folder(target: Path, files: Mapping[str, Content]) -> None:
-    """The files appear all at once; where another content stood, for an instant there is none. The
-    same content is left alone."""
+    """The files appear all at once. If other content was there, the folder is missing for an
+    instant. A folder with the same content is not changed."""
     if _holds(target, files):
         return
     part = target.with_name(f".{target.name}-{uuid.uuid4().hex}")

@@ -1,5 +1,5 @@
-"""Exporter `bundle`: one folder per environment with its scenarios and verifiers, that opens and
-judges with nothing installed."""
+"""Exporter `bundle`: one folder per environment, with its scenarios and verifiers. It runs and
+judges without installed packages."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ NAME = "bundle"
 
 
 def export_bundle(cargo: ExportSet) -> Iterator[OutputFolder]:
-    """A parcel per environment that has scenarios; named after it."""
+    """A parcel for each environment that has scenarios, named after the environment."""
     find_scenarios = find_by_owner(cargo.scenarios, "environment")
     find_tests = find_by_owner(cargo.tests, "environment")
     for environment in order(cargo.environments):
@@ -53,8 +53,8 @@ def pack_environment(
     tiers: Json = None,
     contamination: Json = None,
 ) -> OutputFolder:
-    """The folder of one environment. Without `tiers` nothing is said of them: nobody suspected
-    anything, or nobody looked."""
+    """The folder of one environment. Without `tiers` its manifest has no tiers: no gate raised or
+    looked for suspicions."""
     canary = make_canary([environment.id, *(one.id for one in scenarios)])
     texts = render_folder(Folder(environment, tuple(tests), tuple(scenarios)))
     files = {path: text.encode() for path, text in texts.items()} | list_carried(
@@ -82,7 +82,7 @@ def pack_environment(
 def _describe_provenance(
     environment: Environment, scenarios: Sequence[Scenario], canary: str
 ) -> Json:
-    """Who made what from what; the ids that a recall would name."""
+    """Sources of environment and scenarios, and the ids that a recall would name."""
     return {
         "environment": {
             "id": environment.id,

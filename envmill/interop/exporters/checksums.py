@@ -1,5 +1,5 @@
-"""Numbers that carry their own proof: cards, accounts and the national numbers of people. A number
-by chance seldom passes.
+"""Numbers with checksums: cards, accounts and national identification numbers. A random number is
+seldom valid.
 
 digits ─► weights of the number's office ─► whether the last digits follow from the others
 """
@@ -14,18 +14,18 @@ _CARD = re.compile(
 
 
 def passes_luhn(digits: str) -> bool:
-    """As cards, and numbers of Canada and Sweden."""
+    """Luhn's checksum, used by cards and by national numbers of Canada and Sweden."""
     doubled = [int(one) * (2 if place % 2 else 1) for place, one in enumerate(reversed(digits))]
     return sum(one - 9 if one > 9 else one for one in doubled) % 10 == 0
 
 
 def is_card(digits: str) -> bool:
-    """Of a known issuer, and of a valid checksum."""
+    """Whether a card number has a known issuer and a valid checksum."""
     return bool(_CARD.fullmatch(digits)) and len({*digits}) >= 4 and passes_luhn(digits)
 
 
 def is_iban(value: str) -> bool:
-    """International account number, without spaces."""
+    """Whether it is a valid IBAN without spaces."""
     return (
         15 <= len(value) <= 34
         and int("".join(str(int(one, 36)) for one in value[4:] + value[:4])) % 97 == 1
@@ -33,7 +33,7 @@ def is_iban(value: str) -> bool:
 
 
 def is_national(value: str) -> bool:
-    """Whether the office of some country could have given this number."""
+    """Whether it is a valid national identification number of some country."""
     bare = re.sub(r"[ ./-]", "", value).upper()
     if re.fullmatch(r"\d{9}", bare) and re.fullmatch(r"\d{3}-\d{2}-\d{4}", value):
         return False  # of the United States, whose numbers have a rule of their own
@@ -155,4 +155,4 @@ _NATIONAL: Mapping[str, Callable[[str], bool]] = {
     r"\d{8}[A-Z]": _is_spain,
     r"[A-Z]{6}\d{2}[A-EHLMPR-T]\d{2}[A-Z]\d{3}[A-Z]": bool,
 }
-"""Shape without separators → rule."""
+"""Pattern without separators → checksum rule."""

@@ -1,5 +1,5 @@
-"""Columns of an exported table: each with its meaning, and how it is told from a row; written as
-Parquet, documented from the same list."""
+"""Columns of an exported table: the meaning of each and how to compute it from a row. The Parquet
+files and the documentation are made from the same list."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # (pyarrow ships no types)
@@ -40,8 +40,8 @@ class ExportColumn(Generic[T]):
 
     name: str
     type: ColumnType
-    """`json` is a string that holds JSON: nested columns of unequal shape come back with fields
-    that were never there."""
+    """Type of its values. `json` is a string that holds JSON: readers add missing fields to nested
+    columns of unequal shape."""
     meaning: str
     tell: Callable[[T], Json]
 
@@ -49,7 +49,7 @@ class ExportColumn(Generic[T]):
 def join_columns(
     first: Sequence[ExportColumn[T]], second: Sequence[ExportColumn[U]]
 ) -> list[ExportColumn[tuple[T, U]]]:
-    """Columns of two records that make one row."""
+    """Columns of a row that is made of two records."""
 
     def left(column: ExportColumn[T]) -> ExportColumn[tuple[T, U]]:
         return ExportColumn(
@@ -65,19 +65,20 @@ def join_columns(
 
 
 def describe_row(columns: Sequence[ExportColumn[T]], row: T) -> dict[str, Json]:
-    """A row as JSON, its values as they are."""
+    """A row as JSON."""
     return {column.name: column.tell(row) for column in columns}
 
 
 def write_parquet(columns: Sequence[ExportColumn[T]], rows: Iterable[T]) -> bytes:
-    """The same bytes for the same rows; of no rows, a file with the columns."""
+    """A Parquet file; the same rows give the same bytes. Without rows, the file has only the
+    columns."""
     sink = io.BytesIO()
     stream_parquet(columns, rows, sink)
     return sink.getvalue()
 
 
 def stream_parquet(columns: Sequence[ExportColumn[T]], rows: Iterable[T], sink: IO[bytes]) -> None:
-    """The same, written while rows are read: a row group is held in memory."""
+    """Write a Parquet file while the rows are read. One row group is held in memory."""
     schema = pa.schema([pa.field(column.name, _TYPES[column.type]) for column in columns])
     left, first = iter(rows), True
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:

@@ -1,4 +1,5 @@
-"""Contents of files that are yet to be written: bytes, or a file without a name where there are too many for memory."""
+"""Contents of files that are to be written: bytes, or an unnamed file if they are too large for
+memory."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
@@ -11,19 +12,17 @@ _CHUNK = 1024 * 1024
 
 
 class Hash(Protocol):
-    """What hashlib makes."""
+    """A hash object of hashlib."""
 
-    def update(self, data: bytes, /) -> None:
-        """Take more bytes."""
-        ...
+    def update(self, data: bytes, /) -> None: ...
 
     def hexdigest(self) -> str:
-        """The hash of all of them."""
+        """Hash of all bytes so far."""
         ...
 
 
 class _NamelessFile:
-    """A file below TMPDIR, which goes with the last content in it."""
+    """An unnamed file below TMPDIR. It is deleted with the last content in it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -33,7 +32,7 @@ class _NamelessFile:
 
 
 class StagedFile:
-    """A content on disk: a file without a name, or a part of one."""
+    """A content on disk: an unnamed file, or a part of one."""
 
     def __init__(self, held: _NamelessFile, start: int, size: int) -> None:
         self._held, self._start, self._size = held, start, size
@@ -55,14 +54,15 @@ Content: TypeAlias = bytes | StagedFile
 
 
 class Pool:
-    """Small contents: the first ones in memory, those for which it is too many one after the other in a file without a name."""
+    """Many small contents: the first ones are kept in memory. When they become too many, the rest
+    are appended to an unnamed file."""
 
     def __init__(self) -> None:
         self._held, self._size = 0, 0
         self._file: _NamelessFile | None = None
 
     def hold(self, content: bytes) -> Content:
-        """The content, wherever it lies now."""
+        """The content, in memory or on disk."""
         if self._held + len(content) <= _HELD:
             self._held += len(content)
             return content
@@ -84,7 +84,7 @@ class Contents:
         self._pool = pool or Pool()
 
     def add(self, name: str, content: bytes) -> None:
-        """Take one of many small contents."""
+        """Add one of many small contents."""
         held = self._pool.hold(content)
         if isinstance(held, bytes):
             self.files[name] = held
@@ -92,18 +92,18 @@ class Contents:
             self.staged[name] = held
 
     def put(self, name: str, parts: Iterable[bytes]) -> None:
-        """Take a content that comes in parts."""
+        """Add a content that comes in pieces."""
         file = self.open()
         for part in parts:
             file.write(part)
         self.take(name, file)
 
     def open(self) -> IO[bytes]:
-        """A file to write a content to; `take` names it."""
+        """A file to write a content to. Afterwards `take` gives it a path."""
         return SpooledTemporaryFile(_HELD)
 
     def take(self, name: str, file: IO[bytes]) -> None:
-        """Name what was written."""
+        """Give the written content a path."""
         size = file.tell()
         if size > _HELD:
             self.staged[name] = StagedFile(_NamelessFile(file), 0, size)
@@ -124,21 +124,21 @@ def hash_content(content: Content) -> str:
 
 
 def digest_content(content: Content, hashed: Hash) -> str:
-    """Its bytes under some algorithm, in hexadecimal digits."""
+    """Digest with this algorithm, in hexadecimal digits."""
     for chunk in read_content(content):
         hashed.update(chunk)
     return hashed.hexdigest()
 
 
 def write_content(content: Content, path: Path) -> None:
-    """As a file."""
+    """Write it to a file."""
     with path.open("wb") as file:
         for chunk in read_content(content):
             file.write(chunk)
 
 
 def is_content(path: Path, content: Content) -> bool:
-    """Whether a file holds it."""
+    """Whether a file has this content."""
     if path.stat().st_size != len(content):
         return False
     with path.open("rb") as file:

@@ -1,5 +1,5 @@
 """Exporter `dataset`: a folder that `datasets.load_dataset` opens by config and split, with a card
-that says how it came to be.
+that describes its origin.
 
 README.md                 the card: front matter for loaders, then funnel, costs, bounds, models, licences, fields
 data/CONFIG/SPLIT.parquet sft, rl, preferences, environments
@@ -41,7 +41,7 @@ NAME = "dataset"
 COLUMNS: tuple[ExportColumn[Environment], ...] = (
     ExportColumn("environment", "string", "Environment id.", lambda one: one.id),
     ExportColumn("name", "string", "Title.", lambda one: one.name),
-    ExportColumn("summary", "string", "What this world is.", lambda one: one.summary),
+    ExportColumn("summary", "string", "Description of the environment.", lambda one: one.summary),
     ExportColumn("theme", "string", "Working-life domain.", lambda one: one.brief.theme),
     ExportColumn("kind", "string", "Kind of environment.", lambda one: one.kind),
     ExportColumn("rules", "list<string>", "Rules the tools enforce.", lambda one: one.rules),
@@ -57,20 +57,20 @@ COLUMNS: tuple[ExportColumn[Environment], ...] = (
     ExportColumn(
         "files",
         "json",
-        "Path → source text. It runs only in a jail; exporter `bundle` brings one.",
+        "Path → source text. It runs only in a jail; exporter `bundle` exports one.",
         lambda one: one.files,
     ),
     ExportColumn(
         "entry", "string", "`module:Class` that a session constructs.", lambda one: one.entry
     ),
-    ExportColumn("recipe", "string", "How it was thought up.", lambda one: one.origin.recipe),
+    ExportColumn("recipe", "string", "Recipe that made it.", lambda one: one.origin.recipe),
     ExportColumn(
         "provider",
         "string",
-        "Who answered; `offline` is a procedural author.",
+        "Provider of the author model; `offline` is a procedural author.",
         lambda one: one.origin.provider,
     ),
-    ExportColumn("model", "string", "Model that answered.", lambda one: one.origin.model),
+    ExportColumn("model", "string", "Author model.", lambda one: one.origin.model),
     ExportColumn("licence", "string", "Licence.", lambda one: one.licence),
 )
 
@@ -84,7 +84,7 @@ CONFIGS: Mapping[str, str] = {
 
 
 def list_columns(sources: Sources) -> dict[str, Sequence[ExportColumn[Any]]]:
-    """Config → its columns, with what each row rests on."""
+    """Config → its columns, with the sources of each row."""
     own = make_column(sources)
     return {
         "sft": (*sft.COLUMNS, own),
@@ -95,8 +95,8 @@ def list_columns(sources: Sources) -> dict[str, Sequence[ExportColumn[Any]]]:
 
 
 def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder. The card stands beside what is hashed: what the run spent may differ where all
-    else is equal."""
+    """One folder. The card is not part of the hash, because what the run spent may differ between
+    equal exports."""
     if not cargo.scenarios:
         return []
     grouped: dict[str, Mapping[str, Sequence[Any]]] = {
@@ -184,7 +184,7 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
 
 
 def describe_rows(cargo: ExportSet) -> Json:
-    """What its scenarios, trajectories and pairs rest on."""
+    """Sources of its scenarios, trajectories and pairs."""
     rows = (cargo.scenarios, cargo.trajectories, cargo.pairs)
     return cargo.describe_sources([name for some in rows for name in list_ids(some)])
 
@@ -220,7 +220,7 @@ def _describe_spent(cargo: ExportSet) -> str:
 
 
 def describe_cost(cost: float | None) -> str:
-    """Money, in the currency of the price file."""
+    """An amount of money, in the currency of the price file."""
     return "unknown" if cost is None else f"{cost:.4f}"
 
 
@@ -229,7 +229,8 @@ def _describe_counts(counts: Mapping[str, int]) -> str:
 
 
 def _write_front(counts: Mapping[str, Mapping[str, int]], licences: Sequence[str]) -> str:
-    """What loaders read. One licence has its name there; several are listed below it."""
+    """Front matter for loaders. If there is one licence, it is named there; several are listed
+    below."""
     lines = [
         "license: other" if len(licences) != 1 else f"license: {licences[0].lower()}",
         "tags:",

@@ -1,5 +1,5 @@
-"""Exporter `harbor`: scenarios of machines as Harbor folders, each with its image, instruction,
-tests and solution.
+"""Exporter `harbor`: scenarios of kind `terminal` as Harbor folders, each with its image,
+instruction, tests and solution.
 
 README.md       what these are                     manifest.json     which folder is what, and what was left out, and why
 tasks/SCENARIO/ one folder for each
@@ -26,7 +26,7 @@ TASKS = "tasks"
 
 
 def export_harbor(cargo: ExportSet) -> Iterator[OutputFolder]:
-    """One folder of folders; none where nothing of the cargo is a machine's."""
+    """One folder with all Harbor folders; none without environments of kind `terminal`."""
     find, left = find_by_id(cargo.environments), dict[str, str]()
     for one in cargo.scenarios:
         if why := kind_of(find(one.environment)).find_formless(NAME, one):

@@ -1,4 +1,5 @@
-"""Terms of providers and licences, as their reader wrote them down: which rows may be trained on.
+"""Terms of providers and licences, as a user of EnvMill wrote them down: which rows may be used for
+training.
 
 terms.toml ─► TermsFile ─► of each source: allowed, forbidden, or nobody said ─► rows that stay at home
 """
@@ -27,19 +28,19 @@ _EXAMPLE = '[[terms]]\nid = "acme-2026"\nmodels = ["openai:acme-*"]\ntrain = fal
 
 
 class ProviderTerms(Contract):
-    """What somebody's terms say of what its models give, or what a licence says."""
+    """What a provider's terms say about its models' output, or what a licence says."""
 
     id: str
     """Short name, as cards show it."""
     models: tuple[str, ...] = ()
-    """Models it is about, as `provider:model@server`; `*` stands for anything. Without a server it
-    is about all servers."""
+    """Models to which it applies, as `provider:model@server`; `*` stands for anything. Without a
+    server it applies to all servers."""
     licences: tuple[str, ...] = ()
-    """Licences of seeds it is about."""
+    """Licences of seeds to which it applies."""
     roles: tuple[SourceRole, ...] = _ALL
-    """Parts in which these models or seeds count."""
+    """Roles in which these models or seeds count."""
     train: bool = True
-    """Whether rows that rest on it may be trained on."""
+    """Whether rows from these sources may be used for training."""
 
 
 class _TermsTable(Contract):
@@ -48,7 +49,7 @@ class _TermsTable(Contract):
 
 @dataclass(frozen=True)
 class TermsFile:
-    """Terms that an export is held to."""
+    """Terms that apply to an export."""
 
     terms: tuple[ProviderTerms, ...]
     mark: str
@@ -80,11 +81,12 @@ class TermsFile:
         return cls(tuple(table.terms), blake2b(content, digest_size=6).hexdigest())
 
     def find(self, source: RowSource) -> list[ProviderTerms]:
-        """All entries about a source: none of them hides another one."""
+        """All entries that apply to a source. No entry hides another one."""
         return [one for one in self.terms if source.role in one.roles and is_about(one, source)]
 
     def judge(self, source: RowSource) -> TermsVerdict:
-        """One entry that forbids is enough. Of a model that no entry is about, nothing is known."""
+        """Permission for a source. One entry that forbids is enough; without an entry it is
+        unknown."""
         if any(not one.train for one in self.find(source)):
             return "forbidden"
         known = (
@@ -95,17 +97,17 @@ class TermsFile:
         return "allowed" if known else "unknown"
 
     def name(self, source: RowSource) -> str:
-        """Ids of the terms that a source is under; empty where nothing is known."""
+        """Ids of the terms that apply to a source; empty if none does."""
         return ", ".join(one.id for one in self.find(source)) or (OWN if _is_own(source) else "")
 
 
 def read_terms(path: Path | None) -> TermsFile | None:
-    """Of a file, if there is one to be held to."""
+    """Terms of a file, if one is given."""
     return TermsFile.read(path) if path else None
 
 
 def judge_row(terms: TermsFile, sources: Iterable[RowSource]) -> TermsVerdict:
-    """The worst that is said of what a row rests on."""
+    """The strictest permission among a row's sources."""
     found = {terms.judge(one) for one in sources}
     return "forbidden" if "forbidden" in found else "unknown" if "unknown" in found else "allowed"
 
@@ -115,7 +117,7 @@ def _is_own(source: RowSource) -> bool:
 
 
 def is_about(terms: ProviderTerms, source: RowSource) -> bool:
-    """Whether its patterns fit a source."""
+    """Whether the entry's patterns fit a source."""
     if source.role == "seed":
         return any(_fits(pattern, source.licence) for pattern in terms.licences)
     return any(
@@ -130,8 +132,8 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 def _list_names(pattern: str, name: str) -> list[str]:
-    """As it is named, and without its server where the pattern names none. An `@` before a date is
-    part of a model's name."""
+    """The source's name, and its name without the server if the pattern has none. An `@` before a
+    date belongs to the model's name."""
     bare = re.sub(r"@[a-z][a-z0-9_]*$", "", name)
     return [name] if _SERVER.search(pattern) else [name, bare]
 

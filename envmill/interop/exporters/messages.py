@@ -1,5 +1,4 @@
-"""Messages as other programs spell them: OpenAI's chat format, where arguments and tool replies are
-JSON strings."""
+"""Messages in OpenAI's chat format, where arguments and tool replies are JSON strings."""
 
 from collections.abc import Sequence
 
@@ -7,16 +6,17 @@ from schemas.base import Json, canonical_json
 from schemas.rollout import Trajectory
 
 _SPOKEN = ("role", "content", "tool_calls", "tool_call_id", "name")
-"""Keys the vendor knows; it refuses a line with any other."""
+"""Keys that the vendor accepts; it refuses a line with any other."""
 
 
 def describe_tools(tools: Sequence[Json]) -> list[Json]:
-    """An interface, as requests name it."""
+    """Tools, in the form of a request."""
     return [{"type": "function", "function": tool} for tool in tools]
 
 
 def as_openai(trajectory: Trajectory) -> Json:
-    """A line of a fine-tuning file. What the assistant said and must not learn has weight 0."""
+    """A line of a fine-tuning file. A message of the assistant that must not be learnt has weight
+    0."""
     weighed = zip(trajectory.messages, trajectory.loss, strict=True)
     spelled = [
         (render_message(message), learned) for message, learned in weighed if not is_idle(message)
@@ -28,12 +28,12 @@ def as_openai(trajectory: Trajectory) -> Json:
 
 
 def render_messages(messages: Sequence[Json]) -> list[Json]:
-    """A conversation in the vendor's spelling; waiting in which nothing came is left out."""
+    """A conversation in the vendor's format. A wait without a message is left out."""
     return [render_message(message) for message in messages if not is_idle(message)]
 
 
 def render_message(message: Json) -> Json:
-    """One message. What came while the agent waited is told it as a user's message."""
+    """One message. A message that arrived while the agent waited becomes a user's message."""
     if message["role"] == "wait":
         return {"role": "user", "content": canonical_json(message["notifications"])}
     spoken = {name: message[name] for name in _SPOKEN if name in message}

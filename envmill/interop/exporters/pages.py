@@ -1,4 +1,5 @@
-"""Pages that lie in exports: texts with named slots, and what several of them say."""
+"""Texts of exported pages: templates with named slots, and paragraphs that several of them
+share."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -51,8 +52,7 @@ def describe_tiers(tiers: Json) -> str:
 
 
 def describe_contamination(told: Json) -> str:
-    """What was compared with which benchmarks, and how much of what was planted such a check
-    finds."""
+    """Benchmarks of the comparison, and the share of planted copies that it finds."""
     if not told:
         return "Contamination: not measured. None of it was compared with a benchmark."
     sets = ", ".join(f"{name} ({count} texts)" for name, count in told["compared_with"].items())
@@ -74,7 +74,7 @@ def describe_contamination(told: Json) -> str:
 
 
 def describe_sources(told: Json) -> str:
-    """Whose work the rows rest on, under which terms, and what these terms kept at home."""
+    """Sources of the rows, the terms that apply, and what these terms kept out of the export."""
     if not told["counted"]:
         return "Sources: not known."
     rows = [
@@ -103,7 +103,7 @@ def describe_sources(told: Json) -> str:
 
 
 def _describe_band(selected: Json) -> str:
-    """By which pass rates the scenarios were selected; empty where they were not."""
+    """Pass rates by which scenarios were selected; empty if they were not."""
     if not selected:
         return ""
     least, most = selected["pass_rate"]

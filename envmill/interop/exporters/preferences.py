@@ -1,5 +1,5 @@
-"""Exporter `preferences`: pairs of a passed and a failed attempt that begin alike, per split as
-JSONL and Parquet."""
+"""Exporter `preferences`: pairs of a passed and a failed attempt with the same beginning, per split
+as JSONL and Parquet."""
 
 from collections.abc import Iterable, Sequence
 from typing import IO
@@ -28,26 +28,26 @@ COLUMNS: tuple[ExportColumn[Pair], ...] = (
     ExportColumn("pair", "string", "Pair id.", lambda one: one.id),
     ExportColumn("scenario", "string", "Scenario id.", lambda one: one.scenario),
     ExportColumn("environment", "string", "Environment id.", lambda one: one.environment),
-    ExportColumn("policy", "string", "Who acted in both.", lambda one: one.policy),
+    ExportColumn("policy", "string", "Policy that acted in both.", lambda one: one.policy),
     ExportColumn(
         "form",
         "string",
-        "`single`: all was asked for at once; `conversation`: in turns.",
+        "`single`: the user asked for everything at once; `conversation`: in turns.",
         lambda one: one.form,
     ),
-    ExportColumn("prompt", "json", "Messages that both begin with.", lambda one: one.shared),
-    ExportColumn("chosen", "json", "How the attempt that passed goes on.", lambda one: one.better),
+    ExportColumn("prompt", "json", "First messages, the same in both.", lambda one: one.shared),
+    ExportColumn("chosen", "json", "Rest of the attempt that passed.", lambda one: one.better),
     ExportColumn(
         "chosen_loss",
         "list<bool>",
-        "Per message of it: whether the policy said it.",
+        "For each of its messages, whether the policy wrote it.",
         lambda one: one.better_loss,
     ),
-    ExportColumn("rejected", "json", "How the attempt that failed goes on.", lambda one: one.worse),
+    ExportColumn("rejected", "json", "Rest of the attempt that failed.", lambda one: one.worse),
     ExportColumn(
         "rejected_loss",
         "list<bool>",
-        "Per message of it: whether the policy said it.",
+        "For each of its messages, whether the policy wrote it.",
         lambda one: one.worse_loss,
     ),
     ExportColumn(
@@ -56,62 +56,62 @@ COLUMNS: tuple[ExportColumn[Pair], ...] = (
         "Interface: name, description, JSON Schema of the arguments.",
         lambda one: one.tools,
     ),
-    ExportColumn("margin", "double", "By how much the rewards differ.", lambda one: one.margin),
+    ExportColumn("margin", "double", "Difference of the rewards.", lambda one: one.margin),
     ExportColumn("chosen_rollout", "string", "Rollout that passed.", lambda one: one.chosen),
     ExportColumn("rejected_rollout", "string", "Rollout that failed.", lambda one: one.rejected),
     ExportColumn("licence", "string", "Licence of the environment.", lambda one: one.licence),
 )
-"""Of the Parquet files."""
+"""Columns of the Parquet files."""
 
 TOKEN_COLUMNS: tuple[ExportColumn[TokenPair], ...] = (
     ExportColumn(
         "prompt_ids",
         "list<int32>",
-        "The prompt in the tokenizer's template, up to where the policy speaks.",
+        "The prompt in the tokenizer's template, up to the policy's first message.",
         lambda pair: pair.chosen.prompt,
     ),
     ExportColumn(
         "chosen_ids",
         "list<int32>",
-        "How the attempt that passed goes on.",
+        "Rest of the attempt that passed.",
         lambda pair: pair.chosen.ids,
     ),
     ExportColumn(
         "chosen_mask",
         "list<bool>",
-        "Per token of it: whether the policy said it.",
+        "For each of its tokens, whether the policy wrote it.",
         lambda pair: pair.chosen.mask,
     ),
     ExportColumn(
         "chosen_logprobs",
         "list<double>",
-        "Per token of it: its log probability as sampled, null where it was not; null without any.",
+        "For each of its tokens, the log probability as sampled; null for other tokens; null without any.",
         lambda pair: pair.chosen.logprobs,
     ),
     ExportColumn(
         "rejected_ids",
         "list<int32>",
-        "How the attempt that failed goes on.",
+        "Rest of the attempt that failed.",
         lambda pair: pair.rejected.ids,
     ),
     ExportColumn(
         "rejected_mask",
         "list<bool>",
-        "Per token of it: whether the policy said it.",
+        "For each of its tokens, whether the policy wrote it.",
         lambda pair: pair.rejected.mask,
     ),
     ExportColumn(
         "rejected_logprobs",
         "list<double>",
-        "Per token of it: its log probability as sampled, null where it was not; null without any.",
+        "For each of its tokens, the log probability as sampled; null for other tokens; null without any.",
         lambda pair: pair.rejected.logprobs,
     ),
 )
-"""With a tokenizer."""
+"""Columns that a tokenizer adds."""
 
 
 def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder, or none where no attempt failed beside one that passed."""
+    """One folder; none without pairs."""
     if not cargo.pairs:
         return []
     contents = Contents()
@@ -154,7 +154,7 @@ def _write_table(
 
 
 def as_line(pair: Pair) -> Json:
-    """Conversations in OpenAI's spelling under the names that preference trainers look for."""
+    """Conversations in OpenAI's format, under the names that preference trainers expect."""
     return {
         "prompt": render_messages(pair.shared),
         "chosen": render_messages(pair.better),
@@ -164,7 +164,7 @@ def as_line(pair: Pair) -> Json:
 
 
 def group_pairs(cargo: ExportSet) -> dict[str, Sequence[Pair]]:
-    """By split, each in the order of ids."""
+    """Rows by split, in the order of ids."""
     return group_by_split(cargo.pairs)
 
 

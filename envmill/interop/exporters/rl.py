@@ -1,5 +1,5 @@
-"""Exporter `rl`: one row per scenario and form for trainers that make their own rollouts: prompt,
-tools, and where the verifier is."""
+"""Exporter `rl`: one row per scenario and form, with prompt, tools and the verifier's place, for
+trainers that make their own rollouts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,19 +37,19 @@ NAME = "rl"
 
 @dataclass(frozen=True)
 class RlRow:
-    """A scenario as it is put to a policy."""
+    """A scenario as a policy gets it, in one form."""
 
     scenario: Scenario
     environment: Environment
     form: Literal["single", "conversation"]
     limits: Mapping[str, float]
     group: RewardGroup = field(default_factory=RewardGroup)
-    """Stored attempts at it in this form."""
+    """Stored attempts at the scenario in this form."""
 
     @property
     def prompt(self) -> list[Json]:
-        """What the policy reads first. In a conversation the user begins with less than
-        everything."""
+        """First messages for the policy. In a conversation the user does not say everything at
+        once."""
         told = brief_agent(self.environment, self.scenario.clock)
         asked = self.scenario.request if self.form == "single" else self.scenario.user.opening
         return [
@@ -64,8 +64,8 @@ class RlRow:
 
     @property
     def verifier(self) -> Json:
-        """Where what judges it is found; never the verifier itself: a policy's process must not
-        hold it."""
+        """Place of the verifier. The row never contains the verifier itself, because a policy's
+        process must not have it."""
         return kind_of(self.environment).locate_verifier(self.environment, self.scenario)
 
 
@@ -81,16 +81,16 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "form",
         "string",
-        "`single`: the prompt asks for all at once; `conversation`: a user tells the rest when "
-        "asked.",
+        "`single`: the prompt asks for everything at once; `conversation`: a user says the rest "
+        "when asked.",
         lambda one: one.form,
     ),
-    ExportColumn("prompt", "json", "Messages to begin with.", lambda one: one.prompt),
-    ExportColumn("tools", "json", "Interface in OpenAI's spelling.", lambda one: one.tools),
+    ExportColumn("prompt", "json", "First messages of the rollout.", lambda one: one.prompt),
+    ExportColumn("tools", "json", "Interface in OpenAI's format.", lambda one: one.tools),
     ExportColumn(
         "verifier",
         "json",
-        "Folder of the exported environment and its scenario there, which judges; of a machine, "
+        "Folder of the exported environment that judges, and the scenario in it; for a machine, "
         "its Harbor folder.",
         lambda one: one.verifier,
     ),
@@ -101,20 +101,17 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
     ExportColumn(
         "limits",
         "json",
-        "How long a rollout was allowed to be in the factory: steps, turns, tokens, seconds, "
-        "errors.",
+        "Limits of a rollout in the factory: steps, turns, tokens, seconds, errors.",
         lambda one: one.limits,
     ),
     ExportColumn(
         "manners",
         "list<string>",
-        "Users that the row may meet, as `person` of the folder's sessions: those of its split; "
-        "empty in the form `single`.",
+        "Manners that the user may have, for `person` of the folder's sessions: those of the "
+        "row's split; empty in the form `single`.",
         lambda one: list_manners(one.scenario.split) if one.form == "conversation" else [],
     ),
-    ExportColumn(
-        "polarity", "string", "What success means here.", lambda one: one.scenario.polarity
-    ),
+    ExportColumn("polarity", "string", "What success means.", lambda one: one.scenario.polarity),
     ExportColumn("features", "json", "Difficulty features.", lambda one: one.scenario.features),
     ExportColumn(
         "bounds",
@@ -137,12 +134,12 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         "json",
         "Attempts: rollout, group, attempt, policy, checkpoint, termination, mask, reward, "
         "turn_reward, advantage. "
-        "`mask` says why one counts nowhere "
+        "`mask` says why one is excluded "
         "(`user_fault`, `outage`, `environment_error`, `unjudged`, `rejudged`); its reward and "
         "advantage are null.",
         lambda one: one.group.describe(),
     ),
-    ExportColumn("masked", "int64", "How many of them are masked.", lambda one: one.group.masked),
+    ExportColumn("masked", "int64", "Number of masked attempts.", lambda one: one.group.masked),
     ExportColumn(
         "reward_mean",
         "double",
@@ -163,19 +160,19 @@ COLUMNS: tuple[ExportColumn[RlRow], ...] = (
         lambda one: one.group.spread.deviation,
     ),
 )
-"""Of JSONL and Parquet alike."""
+"""Columns of JSONL and Parquet."""
 
 
 def _make_token_column(tokens: TokenSheet) -> ExportColumn[RlRow]:
-    """With a tokenizer."""
-    meaning = "The prompt in the tokenizer's template, up to where the policy speaks."
+    """The column that a tokenizer adds."""
+    meaning = "The prompt in the tokenizer's template, up to the policy's first message."
     return ExportColumn(
         "prompt_ids", "list<int32>", meaning, lambda row: tokens.prompts[row.scenario.id, row.form]
     )
 
 
 def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
-    """With what each scenario rests on."""
+    """The columns, with the sources of each scenario."""
     column = make_column(sources)
 
     def describe(row: RlRow) -> Json:
@@ -185,8 +182,7 @@ def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
 
 
 def export_rl(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder; its rows refer to the folders of exporters `bundle` and `harbor`, which lie
-    beside it."""
+    """One folder. Its rows refer to the folders of exporters `bundle` and `harbor` beside it."""
     if not cargo.scenarios:
         return []
     contents = Contents()
@@ -208,7 +204,7 @@ def export_rl(cargo: ExportSet) -> list[OutputFolder]:
 
 
 def group_posings(cargo: ExportSet) -> dict[str, Sequence[RlRow]]:
-    """By split, each in the order of scenarios' ids."""
+    """Rows by split, in the order of scenario ids."""
     find_home = find_by_id(cargo.environments)
     groups, spreads = group_attempts(cargo), measure_environments(cargo)
 
@@ -228,15 +224,15 @@ def group_posings(cargo: ExportSet) -> dict[str, Sequence[RlRow]]:
 
 
 def is_posed(environment: Environment, scenario: Scenario) -> bool:
-    """Whether there is anything outside of the factory that judges it."""
+    """Whether an exported folder can judge the scenario."""
     return not kind_of(environment).find_formless(NAME, scenario)
 
 
 def pose(
     scenario: Scenario, environment: Environment, limits: Mapping[str, float]
 ) -> Iterator[RlRow]:
-    """A user who holds nothing back has nothing to be asked for; one who has to act is never asked
-    all at once."""
+    """Forms of a scenario. `conversation` needs a hidden fact; `single` is impossible if the user
+    must act."""
     if not needs_user(scenario):
         yield RlRow(scenario, environment, "single", limits)
     if scenario.user.hidden or needs_user(scenario):
@@ -265,8 +261,8 @@ def _describe_manifest(cargo: ExportSet, rows: Mapping[str, Sequence[RlRow]]) ->
 
 
 def _count_groups(rows: Mapping[str, Sequence[RlRow]]) -> Json:
-    """Environment → groups by what their attempts earned: those from which nothing is learnt are
-    returned as well, and told."""
+    """Environment → number of groups by state. The manifest counts groups that teach nothing,
+    too."""
     states: dict[str, Counter[str]] = defaultdict(Counter)
     for row in (row for found in rows.values() for row in found):
         states[row.environment.id][row.group.state] += 1

@@ -1,4 +1,4 @@
-"""Rows of a table that leaves: read, or made, while they are written."""
+"""Rows of an exported table, read or made while they are written."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -15,7 +15,7 @@ R = TypeVar("R", Scenario, Trajectory, Pair)
 
 
 class MadeRows(Sequence[T], Generic[T]):
-    """So many rows, made anew whenever somebody goes through them."""
+    """A sequence of `count` rows that are made again at each iteration."""
 
     def __init__(self, count: int, make: Callable[[], Iterator[T]]) -> None:
         self._count, self._make = count, make
@@ -37,7 +37,7 @@ class MadeRows(Sequence[T], Generic[T]):
 
 
 def group_by_split(rows: Sequence[R]) -> dict[str, Sequence[R]]:
-    """By split, each in the order of ids."""
+    """Rows by split, in the order of ids."""
     found: dict[Split, list[R]] = {}
     if isinstance(rows, StoredRows):
         ids: dict[Split, set[str]] = {}

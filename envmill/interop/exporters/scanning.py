@@ -1,5 +1,5 @@
-"""Scan of what is about to leave: data of real people, secrets, and licence notices that a row's
-own licence does not cover.
+"""Scan of an export: data of real people, secrets, and licence notices that a row's own licence
+does not cover.
 
 row ─► its texts ─► patterns of data/scan.toml, checksums, entropy ─► findings, masked ─► the row stays until somebody accepts it
 
@@ -46,14 +46,15 @@ _ENDINGS = frozenset((
     "restaurant", "hotel", "global", "eco", "earth", "farm", "wine", "berlin", "london", "paris", "wien", "bayern", "hamburg",
     "koeln", "cat", "asia", "fm", "tv",
 ))  # fmt: skip
-"""What addresses end on besides countries: `getty@tty1.service` and `weights@self.bias` are
-none."""
+"""Domain endings other than countries. `getty@tty1.service` and `weights@self.bias` are not
+addresses."""
 _CARDS = frozenset((
     "4111111111111111", "4242424242424242", "4012888888881881", "4000056655665556", "4000000000000002", "4000002500003155",
     "5555555555554444", "5105105105105100", "5200828282828210", "2223003122003222", "378282246310005", "371449635398431",
     "6011111111111117", "6011000990139424", "30569309025904", "38520000023237", "3530111333300000", "3566002020360505",
 ))  # fmt: skip
-"""Numbers that payment services publish for tests; below are those of banks and offices."""
+"""Card numbers that payment services publish for tests. The next two sets hold test numbers of banks
+and offices."""
 _IBANS = frozenset(
     (
         "DE89370400440532013000",
@@ -79,16 +80,16 @@ _FICTION = re.compile(
     r"7010)\d{4}|491570\d{3})"
     r"|(?:\+46|0)(?:3139006\d{2}|406280[45]\d{2}|8465004\d{2}|7017406\d{2})"
 )
-"""Telephone numbers that are kept for films and examples."""
+"""Telephone numbers that are reserved for films and examples."""
 _COUNTED = ("01234567890123456789", "98765432109876543210")
 _DAY = re.compile(
     r"(?:19|20)\d\d[-./ ]?[01]\d[-./ ]?[0-3]\d|[0-3]?\d[-./][01]?\d[-./](?:19|20)\d\d"
 )
 _RANDOM, _RANDOM_OF_FEWER = 3.4, 4.2
-"""Bits a character from which a value was made by chance, and not by a person; below, where it has
-no letters of one case."""
+"""Bits per character from which a value counts as random; the second bound is for values without
+letters of one case."""
 _BETWEEN = "\0\n\0"
-"""Stands between the texts of a row, which are searched as one: no pattern goes across it."""
+"""Separator of a row's texts, which are searched as one text. No pattern matches across it."""
 _COMMON_HOMES = frozenset(
     (
         "/",
@@ -106,15 +107,15 @@ _COMMON_HOMES = frozenset(
 
 @dataclass(frozen=True)
 class ScanFinding:
-    """Something that should not leave."""
+    """A text that should not be exported."""
 
     kind: str
     place: str
     """Path within the row."""
     shown: str
-    """Its beginning: enough to find it, too little to use it."""
+    """The beginning of the text: enough to find it, too little to use it."""
     value: str = field(default="", repr=False)
-    """All of it, which is written down nowhere."""
+    """The whole text, which is never written down."""
 
     def describe(self) -> dict[str, Json]:
         return {"kind": self.kind, "place": self.place, "shown": self.shown}
@@ -123,8 +124,8 @@ class ScanFinding:
 def scan(
     row: Json, licence: str = "", clean: set[tuple[str, str]] | None = None
 ) -> list[ScanFinding]:
-    """What of a row should not leave. `licence`: what the row is said to be under. `clean`: texts in which nothing was found, with the
-    licence of their row; they are not searched again, and those of this row join them."""
+    """Findings in a row. `licence`: the row's own licence. `clean`: texts without findings, with
+    the licence of their row; they are not searched again, and this row's clean texts are added."""
     found: dict[tuple[str, str], ScanFinding] = {}
     rules = _read_rules()
     home = str(Path.home())
@@ -168,7 +169,8 @@ class _Rule:
     pattern: re.Pattern[str]
     holds: Check
     needs: str
-    """What a text must hold to be read for it: most texts are passed over quickly."""
+    """Strings of which a text must contain one to be searched with this pattern. Most texts are
+    skipped quickly."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ def _read_rules() -> _Rules:
 
 
 def _fill(pattern: str, labels: Mapping[str, str]) -> str:
-    """A pattern with the labels that it names."""
+    """A pattern with the labels in it."""
     for name, label in labels.items():
         pattern = pattern.replace(f"<{name}>", label)
     return pattern
@@ -274,7 +276,7 @@ def _is_iban(match: re.Match[str]) -> bool:
 
 
 def _is_public_address(match: re.Match[str]) -> bool:
-    """Numbers of versions are small, and resolvers that everybody knows are nobody's."""
+    """Version numbers have small parts, and public resolvers belong to no person."""
     try:
         address = ip_address(match[0])
     except ValueError:
@@ -308,7 +310,8 @@ def _is_national(match: re.Match[str]) -> bool:
 
 
 def _is_random(match: re.Match[str]) -> bool:
-    """Mixed as no word is. Plain hexadecimal digits may be an id, and are no sign."""
+    """Whether characters are mixed as in no word. Hexadecimal digits alone may be an id and do not
+    count."""
     value = match["value"]
     if (
         _PLACEHOLDER.search(value)

@@ -28,11 +28,11 @@ COLUMNS: tuple[ExportColumn[Trajectory], ...] = (
     ExportColumn("trajectory", "string", "Trajectory id.", lambda one: one.id),
     ExportColumn("scenario", "string", "Scenario id.", lambda one: one.scenario),
     ExportColumn("environment", "string", "Environment id.", lambda one: one.environment),
-    ExportColumn("policy", "string", "Who acted.", lambda one: one.policy),
+    ExportColumn("policy", "string", "Policy that acted.", lambda one: one.policy),
     ExportColumn(
         "form",
         "string",
-        "`single`: all was asked for at once; `conversation`: in turns.",
+        "`single`: the user asked for everything at once; `conversation`: in turns.",
         lambda one: one.form,
     ),
     ExportColumn(
@@ -42,7 +42,7 @@ COLUMNS: tuple[ExportColumn[Trajectory], ...] = (
         lambda one: one.messages,
     ),
     ExportColumn(
-        "loss", "list<bool>", "Per message: whether it is trained on.", lambda one: one.loss
+        "loss", "list<bool>", "For each message, whether it is trained on.", lambda one: one.loss
     ),
     ExportColumn(
         "tools",
@@ -64,11 +64,11 @@ COLUMNS: tuple[ExportColumn[Trajectory], ...] = (
     ExportColumn(
         "manner",
         "string",
-        "How the user talked, by name; empty where the contract alone said it.",
+        "Manner in which the user talked; empty if the user said the contract's own text.",
         lambda one: one.manner,
     ),
 )
-"""Of the Parquet files; `messages` of the JSONL are in OpenAI's spelling."""
+"""Columns of the Parquet files. The JSONL has `messages` in OpenAI's format."""
 
 TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
     ExportColumn(
@@ -86,7 +86,7 @@ TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
     ExportColumn(
         "assistant_mask",
         "list<bool>",
-        "Per token: whether the policy said it.",
+        "For each token, whether the policy wrote it.",
         lambda one: one.said,
     ),
     ExportColumn(
@@ -95,16 +95,16 @@ TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
     ExportColumn(
         "logprobs",
         "list<double>",
-        "Per token: its log probability as sampled, null where it was not; null without any.",
+        "For each token, the log probability as sampled; null for other tokens; null without any.",
         lambda one: one.logprobs,
     ),
 )
-"""With a tokenizer; then a trajectory is as many rows as it has parts."""
+"""Columns that a tokenizer adds. Then each part of a trajectory is a row."""
 
 
 def export_sft(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder: per split `SPLIT.jsonl` and `SPLIT.parquet`, and a manifest that says which line
-    is which."""
+    """One folder: `SPLIT.jsonl` and `SPLIT.parquet` for each split, and a manifest that says which
+    trajectory each line is."""
     if not cargo.trajectories:
         return []
     contents = Contents()
@@ -146,7 +146,7 @@ def _write_table(
 
 
 def group_trajectories(cargo: ExportSet) -> dict[str, Sequence[Trajectory]]:
-    """By split, each in the order of ids."""
+    """Rows by split, in the order of ids."""
     return group_by_split(cargo.trajectories)
 
 

@@ -1,5 +1,4 @@
-"""Sources: what a row rests on. Its seed, and the models that wrote it, judged it, played the user
-and acted.
+"""Sources of a row: its seed, and the models that wrote it, judged it, played the user and acted.
 
 origins of environment and scenario ─┐
 the run's cast, by role ─────────────┴─► row id ─► sources ─► columns, manifests, the card, terms, recall by source
@@ -24,20 +23,20 @@ SourceRole = Literal["seed", "author", "judge", "user", "teacher"]
 Cast: TypeAlias = Mapping[SourceRole, Collection[str]]
 """Role → the models that played it in a run."""
 Sources: TypeAlias = Mapping[str, tuple["RowSource", ...]]
-"""Id of an environment, a scenario, a trajectory or a pair → what it rests on."""
+"""Id of an environment, scenario, trajectory or pair → its sources."""
 SCRIPT = "script:"
-"""How the names of policies begin that no model plays."""
+"""Prefixes of the names of policies that no model plays."""
 
 
 @dataclass(frozen=True, order=True)
 class RowSource:
-    """One of them."""
+    """One source."""
 
     role: SourceRole
     name: str
-    """`provider:model@server`; of a script `script:policy`, of a seed its id."""
+    """`provider:model@server` for a model, `script:policy` for a script, the id for a seed."""
     licence: str = ""
-    """Of a seed."""
+    """Licence of a seed."""
 
     def describe(self) -> dict[str, Json]:
         told = {"role": self.role, "name": self.name, "licence": self.licence}
@@ -45,7 +44,7 @@ class RowSource:
 
 
 def name_model(provider: str, model: str) -> str:
-    """How a model is named here, whether it was asked in batches or not."""
+    """Name of a model, the same with and without batches."""
     provider = provider.removeprefix("batch-")
     return f"{provider}:{model}" if model and model != provider else provider
 
@@ -57,8 +56,8 @@ def trace_sources(
     pairs: Sequence[Pair],
     cast: Cast,
 ) -> Sources:
-    """Whoever wrote or judged in the run is named for all of its rows: a repair may be another
-    model's than the record says."""
+    """All authors and judges of the run, for each of its rows: a repair may come from another model
+    than the record names."""
     common = {RowSource(role, name) for role in ("author", "judge") for name in cast.get(role, ())}
     found: dict[str, tuple[RowSource, ...]] = {}
     shared: dict[frozenset[RowSource], tuple[RowSource, ...]] = {}
@@ -79,7 +78,7 @@ def trace_sources(
 
 
 def unite_sources(parts: Iterable[Sources]) -> Sources:
-    """What several runs say of the same rows."""
+    """Sources of the same rows from several runs."""
     found: dict[str, set[RowSource]] = {}
     for part in parts:
         for name, sources in part.items():
@@ -94,7 +93,7 @@ def _wrote(origin: Origin) -> set[RowSource]:
 def trace_attempt(
     scenario: str, policy: str, form: str, sources: Sources, cast: Cast
 ) -> tuple[RowSource, ...]:
-    """What an attempt at a scenario rests on, in a run of this cast."""
+    """Sources of an attempt at a scenario, in a run with this cast."""
     return tuple(sorted({*sources.get(scenario, ()), *_acted(policy, form, cast)}))
 
 
@@ -108,7 +107,7 @@ def _acted(policy: str, form: str, cast: Cast) -> set[RowSource]:
 
 
 def make_column(sources: Sources) -> ExportColumn[Any]:
-    """The column of tables whose rows are records."""
+    """The column `sources` of tables whose rows are records."""
     return ExportColumn(
         "sources",
         "json",
@@ -119,8 +118,7 @@ def make_column(sources: Sources) -> ExportColumn[Any]:
 
 
 def count_sources(ids: Iterable[str], sources: Sources) -> list[tuple[dict[str, Json], RowSource]]:
-    """Each source with the number of these rows that rest on it. Seeds are told by their
-    licences."""
+    """Each source with the number of its rows. Seeds are counted by licence."""
     met = Counter(one for name in ids for one in _merge_seeds(sources.get(name, ())))
     return [(one.describe() | {"rows": number}, one) for one, number in sorted(met.items())]
 

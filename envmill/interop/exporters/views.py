@@ -1,5 +1,5 @@
-"""Exporter `views`: the trajectories of `sft` as other programs render them, one folder per
-spelling, one file per split.
+"""Exporter `views`: the trajectories of `sft` in the formats of other programs, one folder per
+format, one file per split.
 
 trajectory ──► openai/ messages, tools      ──► anthropic/ system, messages, tools      ──► sharegpt/ conversations, system, tools
 """
@@ -35,12 +35,12 @@ UNEVEN = "its turns do not alternate, and there each turn is answered by one of 
 
 
 class Unspelled(Exception):
-    """A spelling has no form for the conversation; the message says why."""
+    """A format cannot represent the conversation; the message says why."""
 
 
 def render_anthropic(line: Json) -> Json:
-    """A request of Anthropic's messages: calls and replies are blocks, and all that is answered to
-    one turn is one message."""
+    """A request in Anthropic's messages format: calls and replies are blocks, and all replies to
+    one turn are one message."""
     _refuse_weights(line)
     system, spoken = _split_system(line["messages"])
     messages: list[Json] = []
@@ -61,7 +61,7 @@ def render_anthropic(line: Json) -> Json:
 
 
 def render_sharegpt(line: Json) -> Json:
-    """Turns of two sides by turns; `system` and `tools` are strings."""
+    """Alternating turns of two sides; `system` and `tools` are strings."""
     _refuse_weights(line)
     system, spoken = _split_system(line["messages"])
     turns = [_render_turn(one) for one in spoken]
@@ -73,7 +73,7 @@ def render_sharegpt(line: Json) -> Json:
 
 
 def render_openai(line: Json) -> Json:
-    """As `sft` has it."""
+    """The line of `sft`."""
     return line
 
 
@@ -86,7 +86,8 @@ SPELLINGS: Mapping[str, Spelling] = {
 
 
 def export_views(cargo: ExportSet) -> list[OutputFolder]:
-    """One folder; its manifest says which line is which, and what a spelling has no form for."""
+    """One folder. Its manifest says which trajectory each line is, and which ones a format cannot
+    represent."""
     if not cargo.trajectories:
         return []
     contents, told = Contents(), dict[str, Json]()
@@ -130,7 +131,8 @@ def export_views(cargo: ExportSet) -> list[OutputFolder]:
 def _render_all(
     rows: Sequence[Trajectory], render: Spelling, spelled: list[str], refused: dict[str, str]
 ) -> Iterator[Json]:
-    """Lines of those that it has a form for, whose ids join `spelled`; the others are noted with the reason."""
+    """Lines of the trajectories that the format can represent; their ids are added to `spelled`.
+    The others are recorded with the reason."""
     for row in rows:
         try:
             yield render(as_openai(row))
@@ -151,7 +153,7 @@ def _split_system(messages: Sequence[Json]) -> tuple[str, list[Json]]:
 
 
 def _render_told(message: Json) -> Json:
-    """What the assistant is told, as a block: a user's words or a tool's reply."""
+    """A user's message or a tool's reply, as a block."""
     if message["role"] != "tool":
         return {"type": "text", "text": message["content"]}
     reply = {
