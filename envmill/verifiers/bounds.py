@@ -1,5 +1,5 @@
-"""Bounds on a verifier's error rates: exact one-sided 95 % limits (Clopper and Pearson) of what was
-counted."""
+"""Bounds on a verifier's error rates: exact one-sided 95 % limits (Clopper and Pearson) from counts
+of errors."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,16 +10,16 @@ from schemas.scenario import Bounds, Scenario
 CONFIDENCE = 0.95
 
 Truth = Callable[[Json], bool]
-"""Whether a final state is right, by a model of the domain that shares no code with programs and
-verifiers."""
+"""Function that says whether a final state is right. It uses a model of the domain that shares no
+code with programs and verifiers."""
 FindTruth = Callable[[Scenario, Environment, int], Truth | str]
-"""(scenario, environment, the run's seed) → the truth about the scenario's ends, or why nothing is
-known of it."""
+"""(scenario, environment, run seed) → function that judges the scenario's ends, or the reason why
+there is none."""
 
 
 def limit_share(errors: int, trials: int) -> float:
-    """The largest share under which so few errors would still be seen once in twenty times; 1 where
-    nothing was tried."""
+    """The largest error rate at which so few errors still occur with probability 0.05; 1 without
+    trials."""
     if not 0 <= errors <= trials:
         raise ValueError(f"{errors} errors in {trials} trials: count both over the same ends.")
     # Imported late: half a second that only those pay who measure.
@@ -29,7 +29,7 @@ def limit_share(errors: int, trials: int) -> float:
 
 
 def bound_errors(judged: Iterable[tuple[bool, bool]]) -> Bounds:
-    """From pairs: whether an end is right, and whether the verifier accepts it."""
+    """Counts from pairs: whether an end is right, and whether the verifier accepts it."""
     pairs = list(judged)
     wrong = [accepted for right, accepted in pairs if not right]
     sound = [accepted for right, accepted in pairs if right]

@@ -1,4 +1,4 @@
-"""The whole verifier of a scenario: its end state, and what a polarity besides has to prove.
+"""Composes the verifier of a scenario: its end state, and what its polarity must prove in addition.
 
 changes of the oracle, two runs ──► goals, guards, frame
 facts to be told                ──► facts, without those that the request or the policy document gives away
@@ -28,16 +28,16 @@ from schemas.environment import Call, Environment
 from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifier
 
 _CHANCE = 12
-"""Numbers up to which a value stands in columns by chance."""
+"""Numbers up to this one occur in columns by chance."""
 _STEM = 4
-"""Letters by which a word is known in another form."""
+"""Number of first letters by which two forms of a word are recognised."""
 _MOST_KEYS = 8
-"""Of one collection: an attacker that reads everything lists the first rows, too."""
+"""Number of rows of one collection: an attacker that reads everything lists the first rows, too."""
 _SHORTEST_KEY = 4
 GIVEN = "it stands in the request"
-"""Why a fact is refused that the user says himself."""
+"""Reason for refusing a fact that the user says himself."""
 DOCUMENTED = "it stands in the policy document"
-"""Why a fact is refused that the agent is handed with the environment."""
+"""Reason for refusing a fact that the agent is given with the environment."""
 _ANYBODY = (
     "I am sorry, I cannot do this. I can't do it, I am unable to; it is not possible and not "
     "allowed. "
@@ -48,7 +48,7 @@ _ANYBODY = (
 
 @dataclass(frozen=True)
 class OracleRun:
-    """What the oracle changed in one run, and what it was answered."""
+    """Changes of the reference path in one run, and the replies to it."""
 
     changes: Sequence[Change]
     deeds: Sequence[CompletedCall]
@@ -56,7 +56,7 @@ class OracleRun:
 
 @dataclass(frozen=True)
 class ComposedVerifier:
-    """A verifier, and the facts that could not be part of it."""
+    """A verifier, and the facts that were refused."""
 
     verifier: Verifier
     refused: tuple[str, ...]
@@ -71,8 +71,8 @@ def compose_verifier(
     *,
     masks: bool = False,
 ) -> ComposedVerifier:
-    """BuildError where nothing would be proved. `masks` leaves out of required reads the arguments
-    that do not matter."""
+    """Raises BuildError if the verifier would prove nothing. `masks` removes arguments that do not
+    matter from required reads."""
     met = meet_keys(run.deeds, elsewhere.deeds)
     base = derive_end(environment.tables, draft.initial_state, run.changes, elsewhere.changes, met)
     asked, draft = (
@@ -126,8 +126,8 @@ def compose_verifier(
 def find_objection(
     fact: Fact, draft: Draft, environment: Environment, run: OracleRun, elsewhere: OracleRun
 ) -> str:
-    """Why saying a fact proves nothing; BuildError for one that cannot be judged or that the oracle
-    does not say."""
+    """Reason why a fact proves nothing. Raises BuildError if the fact cannot be judged or the
+    reference path does not say it."""
     check_fact(fact)
     said, asked = _cut(draft, fact)
     if not communicates(fact, said):
@@ -145,8 +145,8 @@ def find_objection(
 
 
 def _cut(draft: Draft, fact: Fact) -> tuple[str, str]:
-    """The words that tell a fact, and what was asked by then: a later request may name what was
-    told before."""
+    """The text that tells a fact, and what had been asked by then: a later request may name what
+    was told before."""
     if not fact.asked:
         return draft.say, draft.request
     return draft.parts[fact.asked - 1].say, "\n".join(
@@ -175,9 +175,8 @@ def _prove(
 
 
 def _list_telling(draft: Draft) -> list[CallPattern]:
-    """Calls on a record whose refusal gives the reason that has to be told. Where more than the
-    reason is asked for, the rest needs its
-    look-ups."""
+    """Calls on a record whose refusal gives the reason that must be told. If more than the reason
+    is asked for, the rest needs its own look-ups."""
     if draft.polarity != "refuse" or len(draft.tell) != 1:
         return []
     keys = {key for rows in draft.initial_state.values() if is_object(rows) for key in rows}
@@ -189,7 +188,7 @@ def _list_telling(draft: Draft) -> list[CallPattern]:
 
 
 def _mask(predicate: Predicate, environment: Environment) -> Predicate:
-    """A read that is required by itself, without the arguments that do not matter."""
+    """A read that is required itself, without the arguments that do not matter."""
     tool = next((tool for tool in environment.tools if tool.name == predicate.call.name), None)
     if predicate.op != "required" or tool is None:
         return predicate
@@ -198,8 +197,8 @@ def _mask(predicate: Predicate, environment: Environment) -> Predicate:
 
 
 def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun) -> Fact:
-    """What is to be told stands in some reply: who names records the oracle never met, or others'
-    values, recites and tells nothing."""
+    """The fact with rivals. Some reply contains the fact's value, so a policy that names records the
+    reference path never saw, or other values, is guessing."""
     if draft.polarity == "achieve":
         return fact
     met = {
@@ -227,8 +226,8 @@ def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRu
 
 
 def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
-    """Where a record of a reply has the number that is to be told: what others of the reply have
-    there."""
+    """If a record of a reply has the number that must be told: the values of the other records of
+    that reply in the same place."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     for deed in run.deeds:
@@ -252,8 +251,8 @@ def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
 def _list_column(
     fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun
 ) -> Iterator[Json]:
-    """Where rows have short keys, which anybody says: what other rows have in the column that a
-    reply told the number of."""
+    """If rows have short keys, which any text may contain: the values of other rows in the column
+    from which a reply told the number."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     told = [row for deed in run.deeds for row in _list_rows(list(deed.parts))]
@@ -272,10 +271,9 @@ def _list_column(
 
 
 def _may_mean(column: str, fact: Fact, draft: Draft) -> bool:
-    """Whether the number to be told may be this column's. A small one, such as a count of what was
-    read, stands in many columns by chance:
-    there fact or request must share a word with the column's name, else an honest report of the
-    parts of a sum would be refused."""
+    """Whether the number that must be told may come from this column. A small number, such as a
+    count of records, occurs in many columns by chance. Then the fact or the request must share a
+    word with the column's name; else an honest report of the parts of a sum would be refused."""
     if not isinstance(fact.value, int) or abs(fact.value) > _CHANCE:
         return True
     words = normalise(f"{fact.name} {draft.request}")
@@ -290,7 +288,7 @@ def _list_rows(value: Json) -> Iterator[Mapping[str, Json]]:
 
 
 def _list_odd_keys(rows: Mapping[str, Json]) -> list[str]:
-    """Keys that nobody says by accident."""
+    """Keys that no text contains by accident."""
     return [key for key in rows if len(key) >= _SHORTEST_KEY and any(map(str.isdigit, key))]
 
 

@@ -1,5 +1,5 @@
-"""A verifier in plain sentences, one for each demand. A reader is shown them and says which words
-of the request ask for each.
+"""A verifier in plain sentences, one for each demand. A reader gets them and says which words of
+the request ask for each.
 
 goals, guards outside the frame, facts, procedure, columns that must hold a text ─► sentences, rows named by their labels
 """
@@ -12,15 +12,15 @@ from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.scenario import CallPattern, Check, Fact, Predicate, Scenario
 
 _LABELS = ("name", "title", "label", "subject", "reference", "address", "code", "number")
-"""Fields by which a person names a row, best first."""
+"""Fields by which people name a row, best first."""
 _LONGEST = 600
-"""Characters of a generated check's source."""
+"""Maximal length of a generated check's source."""
 _MOST = 4
-"""Values of which it is said that they must not be told, too."""
+"""Maximal number of rival values that a sentence lists."""
 
 
 def render_demands(scenario: Scenario) -> Iterator[str]:
-    """Every demand that has to be asked for. That nothing else changes goes without saying;
+    """Every demand that the request must ask for. That nothing else changes needs no request;
     forbidden calls change something else."""
     verifier, state = scenario.verifier, scenario.initial_state
     frame = {tuple(path) for path in verifier.frame}
@@ -38,7 +38,7 @@ def render_demands(scenario: Scenario) -> Iterator[str]:
 
 
 def render_check(check: Check, state: dict[str, Json]) -> str:
-    """One check of the end state."""
+    """The sentence for a check of the end state."""
     if check.op == "generated":
         return f"{check.name}. A program decides this: {check.source[:_LONGEST]}"
     if check.op == "present":
@@ -56,7 +56,7 @@ def render_check(check: Check, state: dict[str, Json]) -> str:
 
 
 def render_fact(fact: Fact) -> str:
-    """What has to be said."""
+    """The sentence for a fact."""
     where = "In the last message" if fact.where == "last" else "In some message"
     if fact.kind == "pattern":
         return (
@@ -72,7 +72,7 @@ def render_fact(fact: Fact) -> str:
 
 
 def render_step(step: Predicate, state: dict[str, Json]) -> str:
-    """How it has to be done."""
+    """The sentence for a predicate over the calls."""
     call = _render_call(step.call, state)
     match step.op:
         case "required":
@@ -171,7 +171,7 @@ def _render_hole(hole: Hole, asked: Json) -> str:
 
 
 def find_label(row: Json) -> str:
-    """By what a person names a row; empty where it has no such field."""
+    """The label of a row: a value by which people name it; empty if it has none."""
     return next((str(row[name]) for name in _LABELS if row.get(name)), "") if is_object(row) else ""
 
 

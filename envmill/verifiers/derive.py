@@ -1,5 +1,5 @@
-"""A verifier from what the oracle changed, run twice under other seeds and clocks: where the runs
-differ, chance decides.
+"""Derives a verifier from the changes of a reference path that runs twice, with different seeds and
+clocks. Values that differ between the runs depend on chance.
 
 change under the same path in both runs ──► equals / absent, and the path joins the frame
 row under a generated key               ──► present: one row like it, whatever its key
@@ -18,15 +18,15 @@ from schemas.base import Json, is_object
 from schemas.scenario import Change, Check, Verifier
 
 Met: TypeAlias = Mapping[str, str]
-"""Key that a call was answered in one run → what the same call was answered in the other, at the
-same place."""
+"""Key in a reply of one run → key at the same place in the reply to the same call of the other
+run."""
 NOTHING_MET: Met = MappingProxyType({})
 
 
 def derive_verifier(
     initial: Json, changes: Sequence[Change], elsewhere: Sequence[Change], met: Met = NOTHING_MET
 ) -> Verifier:
-    """Checks for one oracle; BuildError when its two runs cannot be laid beside each other."""
+    """Checks for one reference path. Raises BuildError if its two runs cannot be compared."""
     twins = {(*change.path, change.op): change for change in elsewhere}
     pairs = [
         (change, twins[*change.path, change.op])
@@ -48,15 +48,15 @@ def derive_verifier(
 
 
 def asks_for_something(verifier: Verifier) -> bool:
-    """Whether any goal says more than that something must change by chance."""
+    """Whether any goal demands more than a change whose value depends on chance."""
     return any(goal.op == "absent" or is_specific(goal.value) for goal in verifier.goals)
 
 
 def pair_rows(
     ours: Sequence[Change], theirs: Sequence[Change], met: Met = NOTHING_MET
 ) -> list[tuple[Change, Change]]:
-    """New rows of both runs, each beside the most alike of the other run. Of rows that are alike,
-    the one that the same call answered."""
+    """Pairs of new rows of both runs, by similarity. Of similar rows, the ones that the same call
+    returned are paired."""
     pairs: list[tuple[Change, Change]] = []
     left = list(theirs)
     for change in ours:
@@ -88,8 +88,8 @@ def pair_rows(
 
 
 def meet_keys(deeds: Sequence[CompletedCall], elsewhere: Sequence[CompletedCall]) -> Met:
-    """Texts of the replies of two runs of one path, by the first place where they stand; those that
-    are the same say nothing."""
+    """Texts that differ between the replies of two runs of one path, by the first place where they
+    occur."""
     met: dict[str, str] = {}
     for one, other in zip(deeds, elsewhere, strict=False):
         theirs = dict(list_pointers(list(other.parts)))
@@ -123,7 +123,8 @@ def _expect_row(
 
 
 def _describe_row(value: Json) -> str:
-    """What is asked of a row, in words; ids made on the way are nobody's wish."""
+    """The values that a row must have, in words, without generated ids, because no request asks for
+    them."""
     if not is_object(value):
         return repr(value)
     return ", ".join(f"{name} {one!r}" for name, one in value.items() if not is_object(one))

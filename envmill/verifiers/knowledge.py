@@ -1,5 +1,5 @@
-"""What an oracle learned: the rows that its last words rest on, as predicates that any other route
-to the same rows fulfils too.
+"""Finds what a reference path learned: the rows that its last words rest on. They become predicates
+that any other route to the same rows fulfils, too.
 
 replies ──► rows of the state they tell ──► those that what must be told rests on ──► `seen`: one reply holds the row's key and the value
 """
@@ -18,11 +18,11 @@ from schemas.environment import Call
 from schemas.scenario import CallPattern, Fact, Predicate
 
 _LEAST_AGREEMENT = 2
-"""Fields in which a reply and a row agree before the one is taken to tell of the other."""
+"""Number of fields in which a reply and a row must agree to be matched."""
 _MOST_ROWS = 12
-"""Rows of one reply that are asked for, where none of them mattered more than the others."""
+"""Maximal number of required rows of one reply, if none mattered more than the others."""
 _LEAST_LETTERS = 3
-"""Of a row's text that is looked for in a sentence."""
+"""Minimal length of a row's text that is searched for in a sentence."""
 _ESCAPE = re.compile(r"\\[A-Za-z]")
 
 
@@ -34,9 +34,9 @@ class _Row:
     keyed: bool
     """Whether the reply shows the key."""
     told: Mapping[str, Json]
-    """Plain values of the reply's object, those of other rows among them."""
+    """Plain values of the reply's object, including those of other rows."""
     place: int = 0
-    """Which look-up of the path told of it."""
+    """Number of the look-up that returned it."""
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class KnownWords:
-    """What is said around the reference path."""
+    """Texts of the reference path and its request."""
 
     request: str
     say: str
@@ -62,10 +62,10 @@ def derive_knowledge(
     facts: Sequence[Fact],
     words: KnownWords,
 ) -> list[Predicate]:
-    """Rows that a fact rests on must have been seen. Where no fact rests on a row: those that the
-    last words name, or the request, or
-    all that mattered to the path. Where no reply tells of a row, the last read itself is required:
-    absence shows in nothing else."""
+    """Predicates for the rows that a fact rests on: an agent must have seen them. If no fact rests
+    on a row: the rows that the last words name, or the request, or all that mattered to the path.
+    If no reply shows a row, the last read itself is required, because only that read shows that
+    something does not exist."""
     looked = [deed for deed in deeds if deed.outcome == "ok" and deed.call.name in reads]
     rows = [
         replace(row, place=place)
@@ -93,8 +93,8 @@ def derive_knowledge(
 def _find_rests(
     fact: Fact, rows: Sequence[_Row], used: Collection[Json], request: str
 ) -> list[tuple[_Row, Json]]:
-    """Rows a fact rests on, each with the value: they hold it, or have a text that it quotes, or
-    hold another wording of it."""
+    """Rows that a fact rests on, each with the value: they contain it, or a text that it quotes, or
+    another wording of it."""
     plain = fact.model_copy(update={"also": []})
     others = [
         fact.model_copy(update={"kind": "text", "value": wording, "also": []})
@@ -114,7 +114,7 @@ def _find_rests(
 
 
 def _is_value(fact: Fact, value: Json) -> bool:
-    """Whether a field of a reply holds what is to be told."""
+    """Whether a field of a reply contains what must be told."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
     if fact.kind == "number":
@@ -124,7 +124,7 @@ def _is_value(fact: Fact, value: Json) -> bool:
 
 
 def _find_named(rows: Sequence[_Row], text: str) -> list[_Row]:
-    """Rows of which a text holds the key or a text."""
+    """Rows whose key or text a text contains."""
     return [
         row
         for row in rows
@@ -143,7 +143,8 @@ def _is_named(value: Json, text: str) -> bool:
 def _pick(
     state: Mapping[str, Json], deed: CompletedCall, after: Sequence[CompletedCall]
 ) -> list[_Row]:
-    """The only row; or those that were used later; or, of what was asked for by arguments, all."""
+    """The only row of a reply; or rows that were used later; or, if arguments selected the rows,
+    all of them."""
     rows, later = (
         list(_find_rows(state, deed)),
         {leaf for one in after for leaf in _list_values(one.call)},
@@ -156,7 +157,8 @@ def _pick(
 
 
 def _ask_for(rested: Sequence[tuple[_Row, Json]]) -> list[Predicate]:
-    """One predicate a row, as the first reply told it, with the values that must be told of it."""
+    """One predicate for each row, with the look-up that first returned it and the values that must
+    be told."""
     asked: dict[str, Predicate] = {}
     for row, value in rested:
         known: list[Json] = [row.key] if row.keyed else list(row.fields.values())
@@ -177,7 +179,7 @@ def _require(call: Call) -> Predicate:
 
 
 def _find_rows(state: Mapping[str, Json], deed: CompletedCall) -> Iterator[_Row]:
-    """Rows of the state that a reply tells of, each once."""
+    """Rows of the state that a reply returns, each once."""
     found: set[str] = set()
     for part in deed.parts:
         for key, told in _list_objects(part.get("value") if is_object(part) else part, ""):
@@ -188,7 +190,8 @@ def _find_rows(state: Mapping[str, Json], deed: CompletedCall) -> Iterator[_Row]
 
 
 def _recognise(state: Mapping[str, Json], key: str, told: Mapping[str, Json]) -> _Row | None:
-    """The row that agrees best with what is told; one whose key is shown, if there is one."""
+    """The row that agrees best with a reply's object; if the object shows the key of one, that
+    row."""
     plain = {
         name: value for name, value in told.items() if not is_object(value) and not is_array(value)
     }
@@ -235,7 +238,7 @@ def _match(
 
 
 def _list_objects(value: Json, key: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Objects of a reply, each with the key it stands under."""
+    """Objects of a reply, each with the key under which it is stored."""
     if is_object(value):
         yield key, value
         for name, inner in value.items():

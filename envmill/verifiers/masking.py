@@ -1,5 +1,4 @@
-"""Which arguments of a read matter when only the read itself can be asked for: the others are
-masked, so that any like call matches.
+"""Masks arguments of a read that is required itself, so that every equivalent call matches.
 
 left out: what equals its default, pages and orders · texts: the same but for spelling · everything
 else: as it was
@@ -17,7 +16,7 @@ _PAGING = re.compile(
     r"(?:^|_)(?:limit|offset|page|page_size|per_page|sort|sort_by|order_by|descending|ascending|"
     r"verbose)$"
 )
-"""Arguments that choose how an answer is told, not what of."""
+"""Arguments that control the form of a reply and not its subject."""
 
 
 def mask_call(call: Call, tool: Tool) -> CallPattern:

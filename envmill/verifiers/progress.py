@@ -1,5 +1,4 @@
-"""Progress: how far a session has come in the middle of an attempt, by the numbers of a verifier's
-goals and guards.
+"""Progress: the state of a verifier's goals and guards, by number, in the middle of an attempt.
 
 Numbers alone: what a goal or a guard asks for stays with the verifier.
 """
@@ -17,7 +16,7 @@ from schemas.scenario import Verifier
 def find_progress(
     verifier: Verifier, ending: Ending, said: Said = NOTHING
 ) -> Mapping[str, list[int]]:
-    """`goals` that hold and `guards` that are broken, as the verdict on this ending counts them.
+    """Numbers of the `goals` that hold and the `guards` that are broken, counted as in a verdict.
 
     Generated checks must have been heard.
     """

@@ -1,5 +1,5 @@
-"""Shares: how the calls of a rollout compare with the reference path, step by step. They decide
-nothing; a trainer may weigh them.
+"""Shares: compare the calls of a rollout with the reference path, step by step. They decide no
+verdict; a trainer may use them as weights.
 
 paid = max(0, (trace + state) / 2 - length - format)
 """
@@ -14,10 +14,11 @@ from schemas.environment import Environment, Tool
 from schemas.scenario import CallPattern, Scenario, Verifier
 
 PENALTY, MOST = 0.05, 0.5
-"""Of each call beyond the reference path and each that could not be read, and in all."""
+"""Penalty for each call beyond the reference path and each unreadable call, and the maximal
+penalty."""
 _STATE = ("guards", "frame", "goals", "facts")
 _UNMINDED = ("semantic", "exempt")
-"""Policies of columns whose texts are not compared word for word."""
+"""Policies of columns whose texts are not compared literally."""
 
 
 def share_steps(
@@ -27,8 +28,8 @@ def share_steps(
     components: Mapping[str, float],
     unread: int,
 ) -> dict[str, float]:
-    """Trace: share of the calls that matter which were made, in any order. State: what the verifier
-    says of the end."""
+    """Trace: share of the relevant calls that were made, in any order. State: what the verifier
+    says about the end."""
     changes, reads = (
         list(list_changes(scenario, environment)),
         [one for one in scenario.verifier.procedure if one.op in _READ],
@@ -51,7 +52,8 @@ _NAMES = ("trace", "state", "length", "format", "paid")
 
 
 def list_changes(scenario: Scenario, environment: Environment) -> Iterator[CallPattern]:
-    """Changes of the reference path; another lookup that leads to the same is as good."""
+    """Relevant calls: the changes of the reference path. Other look-ups that lead to the same
+    changes are as good."""
     tools = {tool.name: tool for tool in environment.tools}
     for call in scenario.oracle:
         tool = tools.get(call.name)
@@ -72,7 +74,7 @@ def list_changes(scenario: Scenario, environment: Environment) -> Iterator[CallP
 
 
 def list_free(tool: Tool, environment: Environment, verifier: Verifier) -> Iterator[str]:
-    """Arguments that go into a column whose text nobody compares."""
+    """Arguments that are stored in a column whose text is not compared."""
     columns = [
         column
         for table in environment.tables
@@ -88,8 +90,8 @@ def list_free(tool: Tool, environment: Environment, verifier: Verifier) -> Itera
 
 
 def count_matched(wanted: Sequence[CallPattern], deeds: Sequence[CompletedCall]) -> int:
-    """How many find a call of their own, the narrowest first. A call that was refused did not
-    happen."""
+    """Number of patterns that can be assigned to different calls, the narrowest patterns first.
+    Refused calls do not count."""
     free = [deed for deed in deeds if deed.outcome == "ok"]
     matched = 0
     for pattern in sorted(wanted, key=lambda one: -len(one.arguments)):

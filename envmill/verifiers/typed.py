@@ -1,5 +1,5 @@
-"""A verifier for an end state of tables: what the oracle changed, each column asked for by its
-policy.
+"""Derives a verifier for an end state of tables: the changes of the reference path, where each
+column is compared by its policy.
 
 row of a key that is given on the way ──► present: one row like it, whatever its key; references to it follow
 row of a key that is known            ──► equals / absent, and the row joins the frame
@@ -20,7 +20,7 @@ from schemas.database import Column, Table
 from schemas.scenario import Change, Check, Verifier
 
 Pair = tuple[Change, Change]
-"""A change, and the same one in the oracle's other run."""
+"""A change, and the same change in the other run of the reference path."""
 
 
 def derive_end(
@@ -30,8 +30,8 @@ def derive_end(
     elsewhere: Sequence[Change],
     met: Met = NOTHING_MET,
 ) -> Verifier:
-    """Goals, guards and frame: typed where the tables are known, by chance alone where state is
-    JSON."""
+    """Goals, guards and frame. With tables, columns are compared by policy; for a JSON state, only
+    chance decides."""
     return (
         derive_typed(tables, initial, changes, elsewhere, met)
         if tables
@@ -46,8 +46,8 @@ def derive_typed(
     elsewhere: Sequence[Change],
     met: Met = NOTHING_MET,
 ) -> Verifier:
-    """Checks for one oracle that ran twice; BuildError when its runs cannot be laid beside each
-    other."""
+    """Checks for one reference path that ran twice. Raises BuildError if its runs cannot be
+    compared."""
     layout = Layout.of(tables)
     for change in (*changes, *elsewhere):
         layout.check(change)
@@ -76,8 +76,7 @@ def derive_typed(
 
 @dataclass(frozen=True)
 class NewRows:
-    """New rows by table and key, in the oracle's run and in its twin: each the number of its
-    goal."""
+    """New rows of both runs, by table and key → number of the row's goal."""
 
     ours: Mapping[tuple[str, str], int]
     theirs: Mapping[tuple[str, str], int]
@@ -91,7 +90,7 @@ class NewRows:
         return cls(ours, theirs)
 
     def find(self, references: str, value: Json, twin: Json) -> int | None:
-        """The goal whose row both values name."""
+        """The goal whose row both values refer to."""
         table = references.partition(".")[0]
         number = self.ours.get((table, str(value)))
         return (
@@ -101,7 +100,7 @@ class NewRows:
 
 @dataclass(frozen=True)
 class Layout:
-    """The tables by name."""
+    """Tables by name."""
 
     tables: Mapping[str, Table]
     columns: Mapping[str, Mapping[str, Column]]
@@ -114,8 +113,7 @@ class Layout:
         )
 
     def is_loose(self, name: str, above: tuple[str, ...] = ()) -> bool:
-        """Whether a key of the table is given on the way: it is exempt, or refers to one that
-        is."""
+        """Whether the table's key is generated: it is exempt, or refers to such a key."""
         return any(
             self._is_given(self.columns[name][key], (*above, name)) for key in self.tables[name].key
         )
@@ -127,7 +125,7 @@ class Layout:
         )
 
     def check(self, change: Change) -> None:
-        """Only rows and their columns can have changed."""
+        """Check that only rows and their columns changed."""
         place = ".".join(change.path)
         if len(change.path) < 2 or change.path[0] not in self.tables:
             raise BuildError(
@@ -143,7 +141,8 @@ class Layout:
             )
 
     def frame(self, changes: Sequence[Change]) -> list[list[str]]:
-        """What may change: what the oracle changed, and in a row it touched what is exempt."""
+        """Paths that may change: those that the reference path changed, and exempt columns of the
+        rows that it touched."""
         touched = dict.fromkeys(
             tuple(change.path[:2]) for change in changes if len(change.path) > 2
         )

@@ -1,5 +1,5 @@
-"""The version of the code that judges: a hash over its files. Rewards of two versions are not
-compared with each other.
+"""The version of the code that judges: a hash over its files. Rewards of different versions are not
+compared.
 
 roots ──imports, followed──► files of ours ──hash──► version
 """
@@ -14,17 +14,18 @@ from envmill.base.settings import ROOT
 
 _ROOTS = ("envmill.verifiers.judge",)
 _APART = ("envmill",)
-"""The package's own text names all that a user's program may use, and judges nothing."""
+"""The package's own file names everything that a user's program may use, and judges nothing."""
 _BESIDE = ("envmill.verifiers.court", "envmill.verifiers.ruling")
-"""They judge, too; what they import runs programs and asks models."""
+"""These modules judge, too. Their imports are not followed, because those run programs and call
+models."""
 _JUDGING = ("envmill/verifiers/", "envmill/language/")
-"""Records' shapes are left out: a verifier's content has a hash of its own, and a new field of
-another table changes no verdict."""
+"""Schemas are left out: a verifier's content has its own hash, and a new field of another table
+changes no verdict."""
 
 
 @cache
 def find_verifier_version() -> str:
-    """Of the code that runs here. It hashes bytes, so that a changed comment is another version,
+    """Version of the running code. It hashes bytes, so a changed comment gives another version,
     too."""
     files = {*follow_imports(_ROOTS), *(path for name in _BESIDE if (path := _locate(name)))}
     named = {str(path.relative_to(ROOT)): path for path in files}
@@ -42,8 +43,7 @@ def hash_files(files: dict[str, bytes]) -> str:
 
 
 def follow_imports(roots: Sequence[str], apart: Sequence[str] = _APART) -> list[Path]:
-    """Our files that some modules need; the runtime, and modules that are set apart, are not
-    entered."""
+    """Our files that these modules import, without the runtime and the modules in `apart`."""
     found: dict[str, Path] = {}
     waiting = [*roots]
     while waiting:

@@ -1,5 +1,4 @@
-"""What each goal and fact is worth: shares of one, none over a quarter where there are four or
-more."""
+"""Weights of goals and facts: shares of one, none over a quarter if there are four or more."""
 
 from collections.abc import Sequence
 
@@ -9,8 +8,8 @@ MOST = 0.25
 
 
 def cap_weights(weights: Sequence[float]) -> list[float]:
-    """Shares in the proportions asked for, as far as the cap lets them; what is cut off goes to the
-    others."""
+    """Shares in the proportions asked for, as far as the cap allows. The others get what is cut
+    off."""
     total = sum(weights)
     shares = [weight / total for weight in weights]
     if len(shares) < 4:
@@ -32,7 +31,7 @@ def cap_weights(weights: Sequence[float]) -> list[float]:
 
 
 def balance(verifier: Verifier) -> Verifier:
-    """The same verifier, where a goal or fact weighs too much with other weights."""
+    """The same verifier, with other weights if a goal or fact weighs too much."""
     weights = [part.weight for part in (*verifier.goals, *verifier.facts)]
     if len(weights) < 4 or max(weights) <= MOST * sum(weights):
         return verifier

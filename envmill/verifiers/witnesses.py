@@ -1,5 +1,5 @@
-"""Records that a refusal rests on: a rule that counts them asks how many there are, and nobody asks
-for their texts.
+"""Merges facts about records that a refusal rests on: a rule that counts records asks for their
+number, and no request asks for their texts.
 
 two facts, each the text of a ticket ─┬─► one fact: "two … tickets", or all of their texts
 a rule says "at most 2 … tickets" ────┘
@@ -18,14 +18,14 @@ from schemas.environment import Environment
 from schemas.scenario import Draft, Fact
 
 _MOST = 3
-"""Texts that may be said in any order: a pattern is at most 500 characters."""
+"""Maximal number of texts that may be said in any order: a pattern has at most 500 characters."""
 _LONGEST = 400
 _WORDS = {2: "two", 3: "three"}
 
 
 def count_witnesses(draft: Draft, environment: Environment) -> list[Fact]:
-    """What has to be told, with texts of records that a rule counts put together; as it was where
-    no rule counts them."""
+    """The facts, with texts of records that a rule counts merged into one; unchanged if no rule
+    counts them."""
     if draft.polarity != "refuse":
         return draft.tell
     told = [fact for fact in draft.tell if fact.kind == "text" and not fact.also]
@@ -42,7 +42,7 @@ def count_witnesses(draft: Draft, environment: Environment) -> list[Fact]:
 
 
 def _find_home(draft: Draft, value: Json) -> tuple[str, str] | None:
-    """(table, column) of the one row that holds the text, other than a name."""
+    """(table, column) of the only row that contains the text, if the column is not a name."""
     found = [
         (table, name)
         for table, rows in draft.initial_state.items()
@@ -54,7 +54,7 @@ def _find_home(draft: Draft, value: Json) -> tuple[str, str] | None:
 
 
 def _is_counted(rules: Sequence[str], table: str, many: int) -> bool:
-    """Whether a rule speaks of that many rows of the table."""
+    """Whether a rule names this number of rows of the table."""
     return any(
         re.search(_render_noun(table), text)
         and any(is_same_number(said, Decimal(many)) for said in find_numbers(text))
@@ -81,6 +81,6 @@ def _put_together(group: Sequence[Fact], table: str) -> Fact:
 
 
 def _render_noun(table: str) -> str:
-    """The last word of a table's name, one or many."""
+    """The last word of a table's name, in singular and plural."""
     word = table.rpartition("_")[2]
     return rf"{re.escape(word.removesuffix('s'))}s?\b"
