@@ -1,5 +1,5 @@
-"""Graphs of tools. A graph says which values one tool can supply to another, which inputs nothing
-supplies and which tools belong together. Samplers draw chains of calls from it.
+"""Graphs of tools: which values one tool can supply to another, which inputs nothing supplies,
+which tools belong together, and chains of calls.
 
 sketches ─► evidence ─► graph ─► audit, domains ─► samplers ─► one validator ─► chains; what is refused is counted with its reason
 """
