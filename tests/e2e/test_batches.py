@@ -8,7 +8,7 @@ import offline as author
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
 from schemas.run import RunConfig
-from tests.e2e.plant import Plant, wait_until
+from tests.e2e.plant import ASKING, Plant, wait_until
 
 CONFIG = RunConfig(
     provider="batch-lines", model="m", environments=2, scenarios=1, attempts=1, seed=3
@@ -24,7 +24,12 @@ def wait_for_batch(plant: Plant, run: str, starts: int) -> dict[str, Any]:
         return found["state_name"] == "AwaitingBatch" and found["run_count"] == starts
 
     with plant.api() as api:
-        wait_until(arrived, 120, lambda: f"{found.get('state_name')}: {plant.tail('worker')}")
+        wait_until(
+            arrived,
+            120,
+            lambda: f"{found.get('state_name')}: {plant.tail('worker')}",
+            pace=ASKING,
+        )
     return found
 
 
@@ -83,7 +88,7 @@ def test_a_run_that_waits_for_a_batch_goes_on_when_it_is_there(plant: Plant) -> 
         "select stage, outcome, count(*) from exits where run = ? group by all", run
     ) == [("generate", "kept", 2)]
     assert plant.ask("select state, starts from runs where run = ?", run) == [("pending", 2)]
-    said = plant.envmill("batches", run)
+    said = plant.call("batches", run)
     assert "under way" in said
     assert "closed" in said
     with plant.api() as api:  # nothing is left for the worker to start

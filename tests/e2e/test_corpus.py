@@ -35,7 +35,7 @@ def test_a_run_starts_from_a_corpus_and_asks_a_model_to_act(plant: Plant, tmp_pa
         "--seed=3",
         *MODELS,
     )
-    said = plant.envmill("run", *order, "--mistakes=0")
+    said = plant.call("run", *order, "--mistakes=0")
     run = said.split("run ")[1].split(":")[0]
     assert plant.ask("select entered, error from funnel where run = ? and stage = 'mine'", run) == [
         (TEXTS, 0)
@@ -56,7 +56,7 @@ def test_a_run_starts_from_a_corpus_and_asks_a_model_to_act(plant: Plant, tmp_pa
         "select reason, count(*) from exits where run = ? and stage = 'collect' group by all", run
     ) == [("no_pass", 2)]
 
-    told = plant.envmill("estimate", *order, "--texts=3")
+    told = plant.call("estimate", *order, "--texts=3")
     assert [line.split()[2:5] for line in told.splitlines() if "environments-mine" in line] == [
         ["author", "offline", "3"]
     ]

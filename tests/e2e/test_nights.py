@@ -17,7 +17,7 @@ from flows.local.process import Process
 from flows.local.runs import find_walked
 from schemas.tables import TABLES
 from tests.e2e.author_server import AuthorServer
-from tests.e2e.plant import Plant, kill, wait_until
+from tests.e2e.plant import ASKING, Plant, kill, wait_until
 from tests.e2e.test_kill import EXITS, OPTIONS, content, find_journalled, find_repeated
 from tests.soak import count
 
@@ -61,7 +61,7 @@ def test_a_death_at_any_point_changes_nothing(
     author_server.heal()
     if dice.random() < 0.3:
         press_retry(plant, run)
-    wait_until(lambda: has_ended(plant, run), 900, lambda: plant.tail("watchdog"))
+    wait_until(lambda: has_ended(plant, run), 900, lambda: plant.tail("watchdog"), pace=ASKING)
 
     assert (
         find_repeated(author_server.asked[began:])

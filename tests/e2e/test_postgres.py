@@ -88,7 +88,7 @@ def test_a_run_on_a_server_whose_records_are_in_postgresql(database: str, tmp_pa
         plant.envmill("up")
         run = plant.begin(environments=1, scenarios=1, attempts=1, mistakes=0)
         plant.wait_for(run, "COMPLETED", seconds=600)
-        assert "short" not in plant.envmill("up", "--check")
+        assert "short" not in plant.call("up", "--check")
         assert not list(plant.home.prefect.glob("*.db")), "nothing of the server is in a file"
         assert plant.ask("select count(*) from bundles where run = ?", run)[0][0] > 0
     finally:
