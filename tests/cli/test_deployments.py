@@ -2,10 +2,12 @@
 tests/e2e's."""
 
 import re
+from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
+from envmill.base.errors import SettingsError
 from envmill.base.settings import ROOT
 from envmill.pipeline.line import STEP
 from flows import stages
@@ -31,6 +33,16 @@ def test_every_entry_point_is_the_flow_of_its_step() -> None:
         for name in (step.name.replace("-", "_") for step in STEP.values())
     }
     assert found == {name: name.replace("_", "-") for name in stages.FLOWS}
+
+
+@pytest.mark.parametrize("run", ["", "unheard-of"])
+async def test_a_step_of_its_own_asks_for_a_run(
+    run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENVMILL_HOME", str(tmp_path))
+    monkeypatch.setenv("ENVMILL_LAKE", str(tmp_path / "lake"))
+    with pytest.raises(SettingsError, match="set `run` to its id"):
+        await stages.FLOWS["scenarios_generate"].fn(RunConfig(run=run))
 
 
 def test_runs_can_be_told_apart_by_tag() -> None:

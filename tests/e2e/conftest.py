@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from flows.local.private import read_secret
 from tests.e2e.author_server import AuthorServer, serve_author
 from tests.e2e.plant import Plant
 
@@ -19,6 +20,19 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+TWO_ROUNDS = {
+    "environments": 1,
+    "target": 2,
+    "scenarios": 2,
+    "attempts": 2,
+    "seed": 5,
+    "mistakes": 0.05,
+    "search": 10,
+}
+"""Options of the run that tests share. How long gate S13 searches is no matter of the server."""
+LISTED = "--no-fresh"
+"""Runs of one lake that begin with the same seeds: none counts what earlier ones used."""
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +51,20 @@ def plant(tmp_path_factory: pytest.TempPathFactory, author_server: AuthorServer)
         yield plant
     finally:
         plant.envmill("down")
+
+
+@pytest.fixture(scope="package")
+def finished(plant: Plant, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A run of two rounds that has ended, for the tests that read one or compare another with it.
+    It is ordered from another home, which is told the server and its secret."""
+    elsewhere = Plant.at(
+        tmp_path_factory.mktemp("elsewhere"),
+        server=plant.record("server").url,
+        besides={"PREFECT_API_AUTH_STRING": read_secret(plant.home.folder)},
+    )
+    run = elsewhere.begin("--remote", LISTED, **TWO_ROUNDS)
+    plant.wait_for(run, "COMPLETED", seconds=600)
+    return run
 
 
 @pytest.fixture(autouse=True)

@@ -142,7 +142,7 @@ class Plant:
         )
         return said.split("run ")[1].split(":")[0]
 
-    def wait_for(self, run: str, *states: str, seconds: float = 300) -> dict[str, Any]:
+    def wait_for(self, run: str, *states: str, seconds: float = 600) -> dict[str, Any]:
         """Until the flow run is in one of the states."""
         found: dict[str, Any] = {}
 

@@ -2,6 +2,7 @@
 paid twice."""
 
 import os
+import re
 import signal
 import time
 from collections import Counter
@@ -15,13 +16,11 @@ from schemas.base import Record
 from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
 from schemas.tables import TABLES
 from tests.e2e.author_server import Ask, AuthorServer
-from tests.e2e.plant import Plant, kill, wait_until
+from tests.e2e.conftest import LISTED, TWO_ROUNDS
+from tests.e2e.plant import ASKING, Plant, kill, wait_until
 from tests.soak import count
 
 OPTIONS = {"environments": 2, "scenarios": 2, "attempts": 2, "seed": 5, "mistakes": 0.05}
-LISTED = "--no-fresh"
-"""Both runs are in one lake: with its history counted, the second would start from other seeds than
-the first."""
 EVENTS: set[type[Record]] = {RunEvent, Attrition, ModelCall}
 EXITS = (
     "select lap, stage, replace(subject, run, 'run') as subject, outcome, reason, children from "
@@ -29,17 +28,24 @@ EXITS = (
 )
 
 
-def test_a_killed_run_ends_equal_to_an_undisturbed_one(
-    plant: Plant, author_server: AuthorServer
-) -> None:
-    undisturbed = plant.begin(LISTED, **OPTIONS)
-    plant.wait_for(undisturbed, "COMPLETED")
+def test_a_run_has_its_rounds_and_records_of_all_its_tasks(plant: Plant, finished: str) -> None:
+    rounds = "select run, state from runs where starts_with(run, ?) order by run"
+    assert plant.ask(rounds, finished) == [(finished, "finished"), (f"{finished}-r2", "finished")]
+    recorded = re.compile(
+        rf"records      all \d+ tasks of run {finished}"
+    )  # in its own time, and as many as there was something to do for
+    wait_until(lambda: recorded.search(plant.call("up", "--check")) is not None, 60, pace=ASKING)
 
+
+def test_a_killed_run_ends_equal_to_an_undisturbed_one(
+    plant: Plant, author_server: AuthorServer, finished: str
+) -> None:
+    """It is killed in its first round."""
     began = len(author_server.asked)
-    author_server.go_slow("scenario", pace=0.25)
-    killed = plant.begin(LISTED, **OPTIONS)
+    author_server.go_slow("scenario", pace=3)
+    killed = plant.begin(LISTED, **TWO_ROUNDS)
     wait_until(
-        lambda: tally(author_server.answered[began:])["scenario"] >= 2,
+        lambda: any(item[0] == "scenario" for item in find_journalled(plant, killed)),
         300,
         lambda: plant.tail("worker"),
     )
@@ -52,16 +58,14 @@ def test_a_killed_run_ends_equal_to_an_undisturbed_one(
     plant.wait_for(killed, "COMPLETED", seconds=600)
     assert "Resumed by the watchdog, 1 of 3." in find_messages(plant, killed)
 
-    assert any(item[0] == "scenario" for item in journalled), (
-        "the kill came before the step had anything"
-    )
-    assert (
-        find_repeated(author_server.asked[began:])
-        <= Counter(ask.item for ask in asked) - journalled
-    )
-    for record in TABLES.values():
-        assert content(plant, record, killed) == content(plant, record, undisturbed), record.table
-    assert plant.ask(EXITS, killed) == plant.ask(EXITS, undisturbed)
+    in_flight = Counter(ask.item for ask in asked) - journalled
+    assert any(item[0] == "scenario" for item in in_flight), "the step was over before the kill"
+    assert find_repeated(author_server.asked[began:]) <= in_flight
+    for number in ("", "-r2"):
+        for record in TABLES.values():
+            found, wanted = (content(plant, record, run + number) for run in (killed, finished))
+            assert found == wanted, record.table
+        assert plant.ask(EXITS, killed + number) == plant.ask(EXITS, finished + number)
 
 
 def tally(asked: list[Ask]) -> Counter[str]:
@@ -174,6 +178,6 @@ def wait_for_cron(plant: Plant) -> str:
             found[:] = api.post("/flow_runs/filter", {"flow_runs": waiting})
             return bool(found)
 
-        wait_until(fired, 300, lambda: plant.tail("worker"))
+        wait_until(fired, 300, lambda: plant.tail("worker"), pace=ASKING)
         api.delete(f"/deployments/{deployment}/schedules/{schedule['id']}")
     return found[0]["id"]

@@ -1,6 +1,5 @@
 """Up, down and what users run into between them, on a real server."""
 
-import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from flows.local.private import read_secret
 from flows.local.process import Process, find_marked
 from tests.e2e.author_server import AuthorServer
-from tests.e2e.plant import Plant, kill, wait_until
+from tests.e2e.past import PastRuns
+from tests.e2e.plant import ASKING, Plant, kill, wait_until
 from tests.soak import count
 
 STEPS = 11
@@ -28,13 +27,13 @@ def test_a_second_up_finds_everything_running(plant: Plant) -> None:
 
 
 def test_status_names_the_server_and_counts_workers(plant: Plant) -> None:
-    said = plant.envmill("status")
+    said = plant.call("status")
     assert plant.record("server").url in said
     assert "1 worker(s) online" in said
 
 
 def test_a_check_finds_everything_up_and_the_next_night_planned(plant: Plant) -> None:
-    said = plant.envmill("up", "--check")
+    said = plant.call("up", "--check")
     assert [line.split()[:2] for line in said.splitlines()] == [
         ["ok", name]
         for name in (
@@ -56,14 +55,14 @@ def test_another_clone_neither_takes_the_port_nor_meets_the_server(
 ) -> None:
     port = plant.record("server").url.rsplit(":", 1)[1]
     other = Plant.at(tmp_path, port=int(port))
-    assert f"Port {port} is taken" in other.envmill("up", expect=2)
-    assert "envmill up" in other.envmill("run", expect=3)
-    assert "Run `envmill up`" in other.envmill("up", "--check", expect=1)
+    assert f"Port {port} is taken" in other.call("up", expect=2)
+    assert "envmill up" in other.call("run", expect=3)
+    assert "Run `envmill up`" in other.call("up", "--check", expect=1)
     assert not find_marked(other.home)
 
 
 def test_unknown_recipe_and_bad_numbers_are_told_before_anything_runs(plant: Plant) -> None:
-    said = plant.envmill("run", "--recipe=unheard-of", "--environments=0", expect=2)
+    said = plant.call("run", "--recipe=unheard-of", "--environments=0", expect=2)
     assert "Unknown recipe 'unheard-of'. Known:" in said
     assert "envscaler" in said
     assert "--environments is 0" in said
@@ -77,7 +76,7 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
             "deployments": {"id": {"any_": [nightly["id"]]}},
             "flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}},
         }
-        wait_until(lambda: len(api.post("/flow_runs/filter", wanted)) >= 2, 300)
+        wait_until(lambda: len(api.post("/flow_runs/filter", wanted)) >= 2, 300, pace=ASKING)
         planned = [
             run["expected_start_time"][11:16] for run in api.post("/flow_runs/filter", wanted)
         ]
@@ -88,33 +87,11 @@ def test_the_nightly_run_is_scheduled_one_at_a_time(plant: Plant) -> None:
     assert len(deployed) == STEPS + 4
 
 
-def test_a_step_of_its_own_finds_nothing_to_do_in_a_finished_run_and_asks_for_a_run(
-    plant: Plant, author_server: AuthorServer, tmp_path: Path
-) -> None:
-    login = {"PREFECT_API_AUTH_STRING": read_secret(plant.home.folder)}
+def test_a_server_that_is_named_is_asked_with_its_secret(plant: Plant, tmp_path: Path) -> None:
+    """What `finished` has, and this home has not."""
     server = plant.record("server").url
-    assert "PREFECT_API_AUTH_STRING" in Plant.at(tmp_path, server=server).envmill(
-        "run", "--remote", "--no-wait", expect=1
-    )
-    elsewhere = Plant.at(
-        tmp_path, server=server, besides=login
-    )  # another home, and a server it is told of
-    run = elsewhere.begin("--remote", environments=1, target=2, scenarios=1, attempts=1, mistakes=0)
-    plant.wait_for(run, "COMPLETED")
-    assert plant.ask("select run, state from runs where starts_with(run, ?) order by run", run) == [
-        (run, "finished"),
-        (f"{run}-r2", "finished"),
-    ]
-    recorded = re.compile(
-        rf"records      all \d+ tasks of run {run}"
-    )  # in its own time, and as many as there was something to do for
-    wait_until(lambda: recorded.search(plant.envmill("up", "--check")) is not None, 60)
-    asked, rows = len(author_server.asked), plant.ask("select count(*) from attrition")
-    again = start_step(plant, "scenarios-generate", run)
-    without = start_step(plant, "scenarios-generate", "")
-    plant.wait_for(again, "COMPLETED")
-    assert "set `run` to its id" in plant.wait_for(without, "FAILED")["state"]["message"]
-    assert (len(author_server.asked), plant.ask("select count(*) from attrition")) == (asked, rows)
+    told = Plant.at(tmp_path, server=server).call("run", "--remote", "--no-wait", expect=1)
+    assert "PREFECT_API_AUTH_STRING" in told
 
 
 @pytest.mark.soak(area="operations")
@@ -134,10 +111,6 @@ def test_upkeep_judges_again_and_compacts_by_its_own_deployments(plant: Plant) -
     ]
     plant.wait_for(start(plant, "compact/compact", {"run": run}), "COMPLETED")
     assert plant.ask("select count(*) from attrition") == rows
-
-
-def start_step(plant: Plant, step: str, run: str) -> str:
-    return start(plant, f"{step}/{step}", {"run": run})
 
 
 def start(plant: Plant, deployment: str, config: dict[str, Any]) -> str:
@@ -176,6 +149,7 @@ def test_ctrl_c_ends_the_run_and_says_how_to_go_on(
 def test_everything_killed_then_up_killed_half_way_then_up(
     plant: Plant, author_server: AuthorServer
 ) -> None:
+    """A server that begins forgets the past runs that are too old to keep."""
     url = plant.record("server").url
     author_server.go_slow("blueprint", pace=10)
     run = plant.begin(environments=1)
@@ -187,7 +161,8 @@ def test_everything_killed_then_up_killed_half_way_then_up(
         plant.record("server").pid,
     ):
         kill(pid)
-    assert "stale" in plant.envmill("status")
+    assert "stale" in plant.call("status")
+    past = PastRuns.add(plant.home, 10)
     with plant.start("up") as half:
         wait_until(lambda: Process(plant.home, "server").running() is not None, 300)
         half.kill()
@@ -197,5 +172,6 @@ def test_everything_killed_then_up_killed_half_way_then_up(
     assert "unchanged" in said
     assert f"run {run}: its process is gone" in said
     assert plant.record("server").url == url
+    wait_until(past.are_forgotten, 300, pace=ASKING)
     assert plant.wait_for(run, "CRASHED", seconds=60)
     plant.cancel(run)  # or the watchdog would resume it beneath the tests to come

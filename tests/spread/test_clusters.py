@@ -12,8 +12,9 @@ import pytest
 from schemas.base import Record
 from schemas.ledger import Attrition, Evidence, ModelCall, RunEvent
 from schemas.tables import TABLES
+from tests.e2e.conftest import LISTED
 from tests.e2e.plant import Plant, wait_until
-from tests.e2e.test_kill import EXITS, LISTED, content
+from tests.e2e.test_kill import EXITS, content
 from tests.soak import count
 from tests.spread.houses import find_house, find_packages
 
