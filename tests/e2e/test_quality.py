@@ -113,6 +113,7 @@ def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Pla
         "mistakes": 0,
         "polarities": "achieve=1",
         "exporters": "sft",
+        "search": 10,
     }
     quiet = plant.begin(**config, seed=11)
     plant.wait_for(quiet, "COMPLETED")
@@ -145,8 +146,8 @@ def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Pla
     assert f"envmill review {run} --accept --note WHY" in said
     assert plant.ask("select count(*) from bundles where run = ?", run) == [(0,)]
     assert "no export until a review accepts it" in find_page(plant, run, "night")
-    assert "not as expected" in plant.envmill("export", run, expect=2)
-    plant.envmill("review", run, "--accept", "--note", "the errors are mended")
+    assert "not as expected" in plant.call("export", run, expect=2)
+    plant.call("review", run, "--accept", "--note", "the errors are mended")
     press_retry(plant, run)
     plant.wait_for(run, "COMPLETED")
     assert plant.ask("select exporter from bundles where run = ?", run) == [("sft",)]

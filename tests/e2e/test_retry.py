@@ -23,9 +23,8 @@ def test_retry_in_the_ui_redoes_exactly_the_unfinished_items(
     plant: Plant, author_server: AuthorServer, page: Page
 ) -> None:
     author_server.go_down("program")
-    said = plant.envmill(
-        "run", "--environments=3", "--scenarios=1", "--attempts=2", "--seed=7", expect=1
-    )
+    order = ["--environments=3", "--scenarios=1", "--attempts=2", "--seed=7", "--search=10"]
+    said = plant.call("run", *order, expect=1)
     link = re.search(r"http://\S+/runs/flow-run/([0-9a-f-]+)", said)
     assert link, said
     run = link[1]
@@ -89,7 +88,7 @@ def test_retry_of_dialogues_redoes_the_unfinished_ones(
         pytest.skip("a run of its own takes a minute of a core: `make soak AREA=dialogue`")
     author_server.go_down("desk_program")
     order = ["--recipe=tau2", "--environments=3", "--scenarios=1", "--attempts=2", "--seed=7"]
-    said = plant.envmill("run", *order, expect=1)
+    said = plant.call("run", *order, expect=1)
     link = re.search(r"http://\S+/runs/flow-run/([0-9a-f-]+)", said)
     assert link, said
     built = {subject for subject, outcome, _ in plant.ask(BUILT, link[1]) if outcome != "error"}
