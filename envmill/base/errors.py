@@ -20,6 +20,8 @@ EnvMillError
 └── StepFailed      items of a step ended in error
 """
 
+import traceback
+from pathlib import Path
 from typing import Any, ClassVar
 
 
@@ -129,3 +131,10 @@ class StepFailed(EnvMillError):
     """A step ended with items in error; everything else in it is saved."""
 
     retryable = True
+
+
+def describe_bug(error: Exception) -> str:
+    """What was raised, and the last line of code that it came through."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    place = "/".join(Path(last.filename).parts[-3:])
+    return f"{type(error).__name__}: {error} ({place}, line {last.lineno})"

@@ -117,9 +117,10 @@ def enter_places(upstream: StepInputs) -> Subjects[ScenarioSlot]:
 
     def open_place(name: str) -> ScenarioSlot:
         """The first place of an environment."""
-        environment, tests = tested.make(name).record.environment, tested.make(name).record.tests
+        read = tested.make(name).record
+        environment = read.environment
         count = kind_of(environment).count_scenarios(environment, upstream.config.scenarios)
-        first = ScenarioSlot(environment, 0, count, tests=tests)
+        first = ScenarioSlot(environment, 0, count, tests=read.tests)
         if given is not None:
             first = _go_on(first, given, upstream.earlier)
         plan = plans.find(environment.blueprint)

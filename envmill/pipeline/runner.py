@@ -28,6 +28,7 @@ from envmill.base.errors import (
     Pending,
     SettingsError,
     StepFailed,
+    describe_bug,
 )
 from envmill.base.version import __version__
 from envmill.gates.base import Finding, merge_findings
@@ -275,7 +276,7 @@ class Runner:
                 exit, _DROPS.get(type(error), type(error).__name__.lower()), error.message, Result()
             )
         except Exception as error:  # one item's bug becomes a row, and the step fails with it  # noqa: BLE001
-            return end("error", "bug", f"{type(error).__name__}: {error}", Result())
+            return end("error", "bug", describe_bug(error), Result())
         found = self._let_pass(step, result.findings)
         result = self._keep_locks(
             step, Result(result.records, merge_findings((decided, *found) if decided else found))

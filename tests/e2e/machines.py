@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import subprocess
 import sys
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from envmill.base.settings import ROOT, Settings
@@ -188,7 +190,19 @@ async def _hand_out(
 
 
 def check_equal(settings: Settings, undisturbed: Settings) -> None:
-    assert contents(settings) == contents(undisturbed)
+    found, wanted = contents(settings), contents(undisturbed)
+    differing = {
+        table: [(ours, its) for ours, its in zip_longest(found[table], rows) if ours != its][:3]
+        for table, rows in wanted.items()
+        if found[table] != rows
+    }
+    assert not differing, json.dumps(differing, default=str, indent=1)
     calls = [call for call in Lake(settings.lake).read(ModelCall, RUN) if call.answers]
-    paid = [(call.request, call.sample) for call in calls if not call.reused]
-    assert len(paid) == len(set(paid)), "a reply that was journalled was paid for again"
+    paid = defaultdict[tuple[str, int], list[str]](list)
+    for call in calls:
+        if not call.reused:
+            paid[call.request, call.sample].append(
+                repr(call.model_copy(update={"reply": "", "reasoning": ""}))
+            )
+    again = [rows for rows in paid.values() if len(rows) > 1]
+    assert not again, ("a reply that was journalled was paid for again", again)

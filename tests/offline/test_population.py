@@ -82,6 +82,18 @@ def test_first_rows_agree_with_what_is_told(
         assert [row for row in state[collection].values() if not agrees(row, state, domain)] == []
 
 
+def test_a_complaint_is_about_a_translator_whom_the_order_keeps() -> None:
+    """A translated order may go back and be taken away from its translator; a delivered one may not."""
+    world = begin(load_domain("translation_orders"), "complaint", make_dice("complaint"))
+    order, allowed = next(iter(world.state["orders"].values())), list[str]()
+    for status in ("received", "in translation", "translated", "delivered"):
+        order["status"] = status
+        arguments = {"order_id": order["id"], "fault": "poor style"}
+        if world.allows(world.domain.operations["file_complaint"], arguments):
+            allowed.append(status)
+    assert allowed == ["delivered"]
+
+
 def test_rules_say_what_their_sums_come_to() -> None:
     domain = replace(load_domain("museum_loans"), limits={"max_term": (60,)})
     rule = Rule(
