@@ -12,6 +12,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import orjson
 
@@ -127,12 +128,19 @@ def _create_locked(path: Path) -> int:
     return handle
 
 
-def read_calls(folder: Path) -> Iterator[ModelCall]:
-    """Calls of every journal in the folder, live ones too; a line torn by a kill was never returned
-    to anyone."""
+Read: TypeAlias = dict[str, tuple[int, int]]
+"""Journal → bytes and lines that were read of it."""
+
+
+def read_calls(folder: Path, read: Read | None = None) -> Iterator[ModelCall]:
+    """Calls of every journal in the folder, live ones too, behind what was read before; a line torn
+    by a kill was never returned to anyone."""
+    read = {} if read is None else read
     for path in sorted(folder.glob("*.jsonl")):
         with contextlib.suppress(FileNotFoundError):
-            yield from _read_journal(path)
+            for call, place in _read_lines(path, *read.get(path.stem, (0, 0))):
+                read[path.stem] = place
+                yield call
 
 
 def seal(folder: Path, lake: Lake, stamp: Stamp) -> int:
@@ -165,17 +173,25 @@ def _divide(calls: Iterator[ModelCall]) -> Iterator[list[ModelCall]]:
 
 
 def _read_journal(path: Path) -> Iterator[ModelCall]:
+    return (call for call, _ in _read_lines(path, 0, 0))
+
+
+def _read_lines(path: Path, end: int, number: int) -> Iterator[tuple[ModelCall, tuple[int, int]]]:
+    """The calls behind so many bytes and lines, and how many bytes and lines there are with each."""
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+        file.seek(end)
+        for line in file:
             if not line.endswith(b"\n"):
                 return  # torn
+            end, number = end + len(line), number + 1
             try:
-                yield ModelCall.model_validate(_renew(orjson.loads(line)))
+                call = ModelCall.model_validate(_renew(orjson.loads(line)))
             except (ValueError, KeyError, TypeError) as error:
                 raise LakeError(
                     f"{path}, line {number} is damaged ({error}). Delete that line: only its call "
                     "is then asked again."
                 ) from error
+            yield call, (end, number)
 
 
 def _renew(row: Row) -> Row:

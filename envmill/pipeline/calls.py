@@ -11,8 +11,8 @@ from pathlib import Path
 
 from envmill.lake.arrow import Stamp
 from envmill.lake.catching_up import read_new
-from envmill.lake.coordination import HeldLease
-from envmill.lake.journal import Journal, read_calls, seal
+from envmill.lake.coordination import Coordinator, HeldLease, hold
+from envmill.lake.journal import Journal, Read, read_calls, seal
 from envmill.lake.lake import Lake
 from envmill.lake.replies import StoredReplies
 from envmill.models.terms import count_spent
@@ -25,6 +25,7 @@ class RunCalls:
     def __init__(self, run: str, lake: Lake, folder: Path) -> None:
         self._run, self._lake, self._folder = run, lake, folder
         self._seen: set[str] = set()
+        self._read: Read = {}
         self.known = StoredReplies()
         """Replies that need not be asked for, by the hash of their request and the sample."""
         self.spent = count_spent(self._learn())
@@ -42,6 +43,19 @@ class RunCalls:
             if not lease.coordinator.local:
                 await self._publish()
 
+    @asynccontextmanager
+    async def alone(self, coordinator: Coordinator, name: str) -> AsyncGenerator[None]:
+        """For the block, ask what no other process of the run asks meanwhile. What one of them asked before is known then."""
+        async with hold(coordinator, f"{self._run}/{name}") as lease:
+            if lease.inherited:
+                await asyncio.to_thread(count_spent, self._learn())
+            try:
+                yield
+            finally:
+                if not coordinator.local:
+                    await self._publish()
+            await lease.confirm()
+
     async def close(self) -> None:
         """Leave all calls to the lake."""
         await self.journal.close()
@@ -52,7 +66,7 @@ class RunCalls:
         seal(self._folder, self._lake, _make_stamp(self._run))
         # Before the lake: a journal sealed between the two is then seen twice, never missed.
         for calls in (
-            read_calls(self._folder),
+            read_calls(self._folder, self._read),
             read_new(self._lake, ModelCall, self._run, self._seen),
         ):
             for call in calls:

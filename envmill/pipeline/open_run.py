@@ -36,6 +36,7 @@ from envmill.recipes import RECIPES, check_recipe
 from envmill.recipes.base import Recipe
 from envmill.recipes.drafting.themes import read_themes
 from envmill.stages.context import RunContext
+from envmill.stages.errands import ErrandPlans
 from envmill.stages.gate_workers import GateWorkers
 from envmill.verifiers.bounds import FindTruth
 from schemas.choice import Past
@@ -91,6 +92,7 @@ async def open_walk(
                     door,
                     sandbox,
                     keepers,
+                    ErrandPlans(partial(calls.alone, coordinator)),
                     find_truth=find_truth,
                     calibrations=calibrations,
                     past=past,

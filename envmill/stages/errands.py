@@ -5,7 +5,8 @@ place ─► block 0 ─► … ─► its block (each sees the lines before it)
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from envmill.kinds.findings import Finding, pass_by
@@ -52,9 +53,12 @@ class PlacedErrand:
 
 @dataclass
 class ErrandPlans:
-    """Plans of one process. A plan is a function of journalled replies: another process, or a
-    resumed run, comes to the same one."""
+    """Plans of one process. A plan is a function of journalled replies: a resumed run comes to the
+    same one, and so does another process, which waits until the reply is journalled."""
 
+    alone: Callable[[str], AbstractAsyncContextManager[object]] = nullcontext
+    """Within it, no other process of the run asks for the plan of this name; what one of them was
+    told before is known."""
     _plans: dict[_Key, BlockPlan] = field(default_factory=dict[_Key, BlockPlan])
     _asking: dict[_Key, "asyncio.Task[BlockPlan]"] = field(
         default_factory=dict[_Key, "asyncio.Task[BlockPlan]"]
@@ -131,7 +135,9 @@ class ErrandPlans:
             block = _open_block(
                 place, range(start, min(start + BLOCK, place.places)), taken, config
             )
-            asking = self._asking[key] = asyncio.ensure_future(_ask(plan, block, models))
+            asking = self._asking[key] = asyncio.ensure_future(
+                self._ask_alone(f"errands-{key[0]}-{key[1]}", plan, block, models)
+            )
         try:
             # Shielded: whoever waits may be cancelled without the others.
             found = await asyncio.shield(asking)
@@ -140,6 +146,12 @@ class ErrandPlans:
                 del self._asking[key]
         self._plans[key] = found
         return found
+
+    async def _ask_alone(
+        self, name: str, plan: PlanErrands, block: ErrandBlock, models: ModelSession
+    ) -> BlockPlan:
+        async with self.alone(name):
+            return await _ask(plan, block, models)
 
 
 async def _ask(plan: PlanErrands, block: ErrandBlock, models: ModelSession) -> BlockPlan:
