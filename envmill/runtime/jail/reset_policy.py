@@ -34,6 +34,8 @@ _SECONDS = 0.25
 """An episode longer than this is not worth a trial: the fork is the smaller part of it."""
 _LONGEST = 20 * _SECONDS
 """What a repetition may take: nobody else is served meanwhile."""
+_HARMLESS = (SOILED, "timeout")
+"""Codes of answers that refute and are not told: seen before anybody was served, or the machine was too busy for the step."""
 LEAKS: list[Message] = []
 """Steps that came to something else after their program was proven: to be told with the next
 reply."""
@@ -129,10 +131,10 @@ class ResetPolicy:
             except ProcessDied:
                 self.refute()
                 return
-            if not all(map(agree, answers, record.answers)):
-                # What was seen before anybody was served did no harm.
-                self.refute(None if answers[0]["code"] == SOILED else record.steps[0])
-                return
+            for step, one, other in zip(record.steps, answers, record.answers, strict=False):
+                if not agree(one, other):
+                    self.refute(None if one["code"] in _HARMLESS else step)
+                    return
         self.agreed += 1
         if self.agreed >= TRIALS:
             self.verdict = "proven"
@@ -152,7 +154,7 @@ class ResetPolicy:
                 return
             for step, one, other in zip(steps, answers, recorded, strict=True):
                 if encode(one) != encode(other):
-                    self.refute(step)
+                    self.refute(None if one["code"] in _HARMLESS else step)
                     return
             at += length
 

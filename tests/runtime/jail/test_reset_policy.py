@@ -15,6 +15,9 @@ RESET: Message = {"op": "reset", "state": {}, "clock": "", "seed": 0}
 CALL: Message = {"op": "call", "name": "look", "arguments": {}, "actor": "agent"}
 
 
+LATE = EMPTY | {"outcome": "failure", "code": "timeout"}
+
+
 def answer(value: object) -> list[Message]:
     return [EMPTY | {"parts": [{"type": "json", "value": value}]}]
 
@@ -73,6 +76,12 @@ def test_true_is_not_one(tape: EpisodeLog) -> None:
     )
 
 
+def test_a_step_for_which_the_machine_was_too_busy_ends_it_and_tells_nothing(
+    tape: EpisodeLog,
+) -> None:
+    assert repeat(tape, [EMPTY, *answer(1)], [LATE]) == ("refuted", [])
+
+
 def test_a_process_that_dies_ends_it_and_tells_nothing(tape: EpisodeLog) -> None:
     assert repeat(tape, ProcessDied("killed", "It died.", [])) == ("refuted", [])
 
@@ -81,7 +90,8 @@ def test_a_process_that_dies_ends_it_and_tells_nothing(tape: EpisodeLog) -> None
     ("answers", "told"),
     [
         pytest.param([EMPTY, *answer(1)], [], id="same"),
-        pytest.param([EMPTY, *answer(9)], [{"program": "p", "step": "reset"}], id="other"),
+        pytest.param([EMPTY, *answer(9)], [{"program": "p", "step": "look"}], id="other"),
+        pytest.param([EMPTY, LATE], [], id="too busy"),
         pytest.param([EMPTY | {"outcome": "failure", "code": SOILED}] * 2, [], id="seen in time"),
     ],
 )
