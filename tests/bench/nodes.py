@@ -36,8 +36,8 @@ from tests.machine import ACCOUNTS, Machine, read_busy
 from tests.spread.houses import find_house, find_packages
 from tests.wire import can_wire, open_wire
 
-CONFIG = RunConfig(environments=160, scenarios=1, attempts=1, seed=5, mistakes=0.2, fresh=False)
-BUCKETS = 34
+CONFIG = RunConfig(environments=48, scenarios=1, attempts=1, seed=5, mistakes=0.2, fresh=False)
+BUCKETS = 18
 """With two first ones."""
 NODES = 2
 SLOTS = 2
