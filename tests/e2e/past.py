@@ -59,60 +59,33 @@ def _add_to_server(database: Path, runs: int) -> None:
 
 
 def _add_run(base: sqlite3.Connection, flow: str, number: int, ended: str) -> None:
+    named = {"name": f"past-{number}", "flow_id": flow, "expected_start_time": ended}
+    run = _add_ended(base, "flow_run", ended, **named)
+    for place in range(TASKS):
+        named = {"name": f"bucket-{place}", "dynamic_key": f"bucket-{place}"}
+        _add_ended(base, "task_run", ended, **named, task_key="bucket", flow_run_id=run)
+
+
+def _add_ended(base: sqlite3.Connection, table: str, ended: str, **named: str) -> str:
+    """A run of a flow or a task that completed then, with its last state; returns its id."""
     run, state = str(uuid.uuid4()), str(uuid.uuid4())
     _insert(
         base,
-        "flow_run",
+        table,
+        **named,
         id=run,
-        name=f"past-{number}",
-        flow_id=flow,
         state_type="COMPLETED",
         state_name="Completed",
         state_id=state,
         run_count=1,
-        expected_start_time=ended,
         start_time=ended,
         end_time=ended,
         state_timestamp=ended,
         total_run_time="1970-01-01 00:00:01.000000",
     )
-    _insert(
-        base,
-        "flow_run_state",
-        id=state,
-        type="COMPLETED",
-        name="Completed",
-        timestamp=ended,
-        flow_run_id=run,
-    )
-    for place in range(TASKS):
-        task, state = str(uuid.uuid4()), str(uuid.uuid4())
-        _insert(
-            base,
-            "task_run",
-            id=task,
-            name=f"bucket-{place}",
-            task_key="bucket",
-            dynamic_key=f"bucket-{place}",
-            flow_run_id=run,
-            state_type="COMPLETED",
-            state_name="Completed",
-            state_id=state,
-            run_count=1,
-            start_time=ended,
-            end_time=ended,
-            state_timestamp=ended,
-            total_run_time="1970-01-01 00:00:01.000000",
-        )
-        _insert(
-            base,
-            "task_run_state",
-            id=state,
-            type="COMPLETED",
-            name="Completed",
-            timestamp=ended,
-            task_run_id=task,
-        )
+    told = {"id": state, "type": "COMPLETED", "name": "Completed", "timestamp": ended}
+    _insert(base, f"{table}_state", **told, **{f"{table}_id": run})
+    return run
 
 
 def _insert(base: sqlite3.Connection, table: str, **values: str | int) -> None:
