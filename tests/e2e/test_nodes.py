@@ -110,7 +110,7 @@ def test_machines_that_are_killed_end_equal(
     start_nodes: Callable[..., list[Node]], shared: tuple[Settings, str], undisturbed: Settings
 ) -> None:
     nodes = start_nodes(CONFIG)
-    kills = Misfortunes(Node.kill, KILLS, random.Random(f"{SEED}/nodes"))
+    kills = Misfortunes(Node.kill, KILLS, random.Random(f"{SEED}/nodes"), most=count(3, 10))
     kills.watch(nodes)
     asyncio.run(walk_over(nodes, CONFIG, shared[0], STEPS, kills.begin))
     for node in nodes:
