@@ -1,7 +1,8 @@
 """The vigil: one alarm of the driver's that ends a wait which lasts too long, and costs an answer
 in time no system call.
 
-It rings four times a second while somebody waits, and is silent while nobody does.
+It rings four times a second while somebody waits, and is silent while nobody does. Whom one waits
+for is charged its processor time, from the first ring on: on a busy machine it may get little of it.
 """
 
 import atexit
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
+from envmill.runtime.jail.deadline import PATIENCE
 from envmill.runtime.jail.wire import Overdue
 
 TICK = 0.25
@@ -37,7 +39,12 @@ class DeadlineTimer:
 
     def __init__(self) -> None:
         self._due = 0.0
-        """When the wait is over its time; 0 while nobody waits."""
+        """When the wait is looked at; 0 while nobody waits."""
+        self._last = self._seconds = 0.0
+        """When it is over its time by the clock, and how much processor time it may take."""
+        self._clock: int | None = None
+        self._mark = -1.0
+        """Processor time of whom one waits for, at the first ring."""
         self._rings = False
         self.on_ring: Callable[[], None] | None = None
         """Called at each ring."""
@@ -47,10 +54,13 @@ class DeadlineTimer:
         self._due, self._rings = 0.0, False
         signal.setitimer(signal.ITIMER_REAL, 0)
 
-    def keep(self, seconds: float, until: float) -> None:
-        """Raise Overdue after so many seconds, and no later than `until` on the monotonic clock."""
+    def keep(self, seconds: float, until: float, clock: int | None = None) -> None:
+        """Raise Overdue after so many seconds of processor time by this clock, or of time without
+        one, and no later than `until` on the monotonic clock."""
         due = _monotonic() + seconds
+        self._last = min(due + (PATIENCE - 1) * seconds, until)
         self._due = due if due < until else until
+        self._seconds, self._clock, self._mark = seconds, clock, -1.0
         if not self._rings:
             self._rings = True
             signal.signal(signal.SIGALRM, self._ring)
@@ -68,9 +78,22 @@ class DeadlineTimer:
             # A read elsewhere has a time-out of the socket's, which a signal would start anew each
             # time.
             self.stop()
-        elif _monotonic() > self._due:
-            self._due = 0.0
-            raise Overdue("no answer before the deadline")
+            return
+        spent = self._read_clock()
+        if self._mark < 0:
+            self._mark = spent
+        if (now := _monotonic()) > self._due:
+            left = min(self._seconds - TICK - (spent - self._mark), self._last - now)
+            if self._clock is None or left <= 0:
+                self._due = 0.0
+                raise Overdue("no answer before the deadline")
+            self._due = now + left
+
+    def _read_clock(self) -> float:
+        try:
+            return time.clock_gettime(self._clock) if self._clock is not None else 0.0
+        except OSError:  # it is gone, and the read will tell
+            return 0.0
 
 
 VIGIL = DeadlineTimer()

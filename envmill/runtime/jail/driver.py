@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection
 from envmill.runtime.jail import cgroups
 from envmill.runtime.jail import layers as jail
 from envmill.runtime.jail.allowance import ALLOWANCE
+from envmill.runtime.jail.deadline import PATIENCE
 from envmill.runtime.jail.deadline_timer import follow
 from envmill.runtime.jail.loop import CONSTRUCT, SOFT
 from envmill.runtime.jail.operations import PATIENT
@@ -175,7 +176,7 @@ def flavour_of(program: Message | None) -> str:
 def budget(steps: list[Message]) -> float:
     """Seconds a plan may take: what its steps may take each, within bounds of the whole."""
     built = sum(step["op"] in PATIENT for step in steps)
-    return min(BUDGET, CONSTRUCT * built + min(_CALLS, 2 * SOFT * (1 + len(steps) - built)))
+    return min(BUDGET, CONSTRUCT * built + min(_CALLS, PATIENCE * SOFT * (1 + len(steps) - built)))
 
 
 def start_zygote(

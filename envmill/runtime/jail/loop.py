@@ -31,11 +31,11 @@ from envmill.runtime.program import ProgramFault, ProgramImporter
 from envmill.runtime.session import Reply, Session, ToolEntry, fail, quote
 
 SOFT = 1.0
-"""Seconds a call may take before it is interrupted; the session lives on."""
+"""Seconds of processor time a call may take before it is interrupted; the session lives on."""
 HARD = 2.0
-"""Seconds without a frame after which the driver kills."""
+"""Seconds of processor time without a frame after which the driver kills."""
 CONSTRUCT = 10.0
-"""Seconds for importing and constructing."""
+"""Seconds of processor time for importing and constructing."""
 _PROGRESS = 0.1
 _FRAME = 256 * 1024
 """Observations kept back, in bytes; a frame must stay far below the wire's limit."""

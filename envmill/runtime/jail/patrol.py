@@ -20,7 +20,7 @@ class PatrolledSession:
 
     def __init__(self, pid: int, pidfd: int) -> None:
         # clockid of a process's own time, as clock_getcpuclockid(3) makes it.
-        self._clock, self._pidfd = ~pid << 3 | 2, pidfd
+        self.clock, self._pidfd = ~pid << 3 | 2, pidfd
         self.awake = self.suspect = False
         self._stopped = False
         self.waited = 0.0
@@ -40,7 +40,7 @@ class PatrolledSession:
         self.awake, self._stopped = False, True
         PATROL.awake.discard(self)
         with contextlib.suppress(OSError):
-            self.suspect = self.suspect or time.clock_gettime(self._clock) > self.waited + SLACK
+            self.suspect = self.suspect or time.clock_gettime(self.clock) > self.waited + SLACK
 
     def leave(self) -> None:
         """It was killed."""

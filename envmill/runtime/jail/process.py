@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from envmill.runtime.jail.allowance import ALLOWANCE, DEEPEST, SMALL
 from envmill.runtime.jail.claims import check, check_depth
+from envmill.runtime.jail.deadline import PATIENCE
 from envmill.runtime.jail.deadline_timer import TICK, VIGIL
 from envmill.runtime.jail.loop import CONSTRUCT, HARD
 from envmill.runtime.jail.operations import PATIENT, WIDE
@@ -23,7 +24,7 @@ from envmill.runtime.jail.wire import LIMIT, NARROW, BadFrame, Channel, Closed, 
 _TICK = struct.pack("@ll", 0, round(TICK * 1e6))
 """How often a blocked read looks at its deadline: a socket option, so a read in time costs no extra
 system call."""
-_PATIENCE = struct.pack("@ll", int(HARD), 0)
+_PATIENCE = struct.pack("@ll", int(PATIENCE * HARD), 0)
 _monotonic = time.monotonic
 VIGIL.on_ring = PATROL.stop_others
 
@@ -96,14 +97,13 @@ class JailedProcess:
             session.wake()
         try:
             try:
-                VIGIL.keep(_wait(steps[0]["op"]), until)
+                VIGIL.keep(_wait(steps[0]["op"]), until, session.clock)
                 self.channel.send(
                     {"seq": self._sequence, "hashes": hashes, "steps": self._shorten(steps)}
                 )
                 while not self._gather(steps, arrived, NARROW if narrow else LIMIT):
-                    VIGIL.keep(
-                        _wait(steps[len(arrived)]["op"] if len(arrived) < len(steps) else ""), until
-                    )
+                    following = steps[len(arrived)]["op"] if len(arrived) < len(steps) else ""
+                    VIGIL.keep(_wait(following), until, session.clock)
             finally:
                 VIGIL.dismiss()
                 PATROL.waited = None
