@@ -164,15 +164,21 @@ _PLAINEST = ("same_text", "quotation", "copy", "reworded")
 
 def find_match(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
     """What a text has in common with one benchmark."""
-    words = split_words(text)
-    same = _find_texts(
-        sketch.wholes, sketch.whole_texts, hash_runs(sketch.salt, [" ".join(words)], LONG_BYTES)
-    )
-    if same:
-        return ProtectedMatch("same_text", sketch.names[same[0]], 1.0, text[:200])
+    if same := find_same_text(sketch, text):
+        return ProtectedMatch("same_text", same, 1.0, text[:200])
     return (
-        _find_quotation(sketch, text) or _find_copy(sketch, words) or _find_likeness(sketch, text)
+        _find_quotation(sketch, text)
+        or _find_copy(sketch, split_words(text))
+        or _find_likeness(sketch, text)
     )
+
+
+def find_same_text(sketch: ProtectedSketch, text: str) -> str:
+    """Place of the text of a benchmark that has the same words from end to end; empty if there is
+    none."""
+    asked = hash_runs(sketch.salt, [" ".join(split_words(text))], LONG_BYTES)
+    same = _find_texts(sketch.wholes, sketch.whole_texts, asked)
+    return sketch.names[same[0]] if same else ""
 
 
 def _find_quotation(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:

@@ -5,14 +5,15 @@ Gate F3 drops such scenarios when they are made. Runs from before a benchmark wa
 imported environments, never met it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from envmill.gates.f3 import list_scenario_texts
-from envmill.gates.protected_texts import Protected, find_match
+from envmill.gates.protected_texts import Protected, find_same_text
 from envmill.gates.protecting.reading import Benchmark, BenchmarkTask
 from envmill.gates.protecting.same_task import AskedTask, find_same_task
 from envmill.gates.protecting.sketch import BenchmarkSource, sketch_benchmark
 from schemas.scenario import Scenario
+from schemas.stored import order
 
 
 def find_eval_only(scenarios: Iterable[Scenario], protected: Protected | None) -> frozenset[str]:
@@ -38,48 +39,41 @@ def find_crossings(
     Templates make sentences alike in many
     domains, so runs of words decide nothing here: it takes the same words from end to end, the same
     solution, or a reader who said so."""
-    held = [one for one in scenarios if one.split != "train"]
-    if not held or len(held) == len(scenarios):
+    splits = {one.id: one.split for one in scenarios}
+    train = {name for name, split in splits.items() if split == "train"}
+    if not train or len(train) == len(splits):
         return []
-    train, out = (
-        {one.id for one in scenarios if (one.split == "train") == trained}
-        for trained in (True, False)
-    )
     read = [
         pair
         for one in said
         for pair in (one, (one[1], one[0]))
-        if pair[0] in train and pair[1] in out
+        if pair[0] in train and pair[1] in splits.keys() - train
     ]
-    return sorted({*_compare_splits(scenarios, held), *read})
+    return sorted({*_compare_splits(scenarios), *read})
 
 
-def _compare_splits(
-    scenarios: Sequence[Scenario], held: Sequence[Scenario]
-) -> list[tuple[str, str]]:
-    sketch = sketch_benchmark(_as_benchmark(held), BenchmarkSource("held out"))
-    found: list[tuple[str, str]] = []
-    for one in sorted(scenarios, key=lambda one: one.id):
+def _compare_splits(scenarios: Sequence[Scenario]) -> Iterator[tuple[str, str]]:
+    held = _as_benchmark(one for one in scenarios if one.split != "train")
+    sketch = sketch_benchmark(held, BenchmarkSource("held out"))
+    for one in order(scenarios):
         if one.split == "train":
-            same, task = find_match(sketch, one.request), find_same_task(sketch, AskedTask.of(one))
-            if same is not None and same.reason == "same_text":
-                found.append((one.id, same.source.rpartition(":")[0]))
+            same, task = (
+                find_same_text(sketch, one.request),
+                find_same_task(sketch, AskedTask.of(one)),
+            )
+            if same:
+                yield one.id, same.rpartition(":")[0]
             elif task is not None and task.reason == "same_task":
-                found.append((one.id, task.source))
-    return found
+                yield one.id, task.source
 
 
-def _as_benchmark(scenarios: Sequence[Scenario]) -> Benchmark:
-    made = Benchmark({f"{one.id}:1": one.request for one in scenarios})
+def _as_benchmark(scenarios: Iterable[Scenario]) -> Benchmark:
+    """Of each scenario only what is compared is kept."""
+    made = Benchmark({})
     for one in scenarios:
         asked = AskedTask.of(one)
         changes = tuple((list(path), op, value) for path, op, value in asked.changes)
-        made.tasks.append(
-            BenchmarkTask(
-                one.id,
-                one.request,
-                tuple((name, dict(arguments)) for name, arguments in asked.calls),
-                changes,
-            )
-        )
+        calls = tuple((name, dict(arguments)) for name, arguments in asked.calls)
+        made.texts[f"{one.id}:1"] = one.request
+        made.tasks.append(BenchmarkTask(one.id, one.request, calls, changes))
     return made

@@ -116,7 +116,9 @@ def compare_near(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") 
 
 
 def _pick(scores: "NDArray[np.float64]") -> list[int]:
-    return sorted(range(len(scores)), key=lambda place: (-float(scores[place]), place))[:_NEAREST]
+    import numpy as np
+
+    return [int(place) for place in np.argsort(-scores, kind="stable")[:_NEAREST]]
 
 
 def _compare(

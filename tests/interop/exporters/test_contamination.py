@@ -1,8 +1,10 @@
 """What is for evaluation only leaves for training by no exporter; a task in two splits stops the
 export; cards say what was compared."""
 
+import tracemalloc
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -18,6 +20,7 @@ from envmill.stages.export import choose_cargo, pack_cargo, unite_loads, unite_r
 from envmill.stages.review import name_pair
 from schemas.environment import Call
 from schemas.scenario import Scenario
+from schemas.stored import StoredRows
 from tests.gates.specimens.filtering import PROTECTED
 from tests.interop.exporters.specimens import make_cargo
 
@@ -227,3 +230,46 @@ def test_several_runs_have_the_least_power_of_all_and_none_where_one_was_not_com
     assert unite_reports([REPORT, None]) is None
     cargo = replace(make_cargo(), contamination=REPORT)
     assert unite_loads([ExportInput(cargo), ExportInput(cargo)]).cargo.contamination == REPORT
+
+
+class _Large(StoredRows[Scenario]):
+    """Scenarios of 100 kB, each made when it is read."""
+
+    def __init__(self, base: Scenario, count: int) -> None:
+        splits = ("train", "validation", "test")
+        made = {
+            name: base.model_copy(
+                update={"id": name, "number": number, "split": splits[number % 3]}
+            )
+            for number in range(count)
+            for name in [f"scn_{number:020}"]
+        }
+        self._made, self.ids = made, [*made]
+
+    def get(self, name: str) -> Scenario:
+        state = {"notes": ["x" * 1_000 + str(number) for number in range(100)]}
+        return self._made[name].model_copy(update={"initial_state": state})
+
+    def of(self, owner: str) -> Sequence[Scenario]:
+        raise NotImplementedError
+
+    def owners(self) -> dict[str, str]:
+        raise NotImplementedError
+
+    def keep(self, names: Collection[str]) -> Self:
+        raise NotImplementedError
+
+    def where(self, wanted: Callable[[Any], bool]) -> Self:
+        raise NotImplementedError
+
+
+def test_splits_are_compared_without_holding_the_scenarios() -> None:
+    scenarios = _Large(make_cargo().scenarios[0], 300)
+    find_crossings(_Large(make_cargo().scenarios[0], 3))  # what is loaded once
+    tracemalloc.start()
+    try:
+        find_crossings(scenarios)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000, "of 30 MB"
