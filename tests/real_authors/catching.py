@@ -1,7 +1,7 @@
-"""`python -m tests.real_authors.catching [--draw]`: holds the frozen faults against the gates and
-writes what caught them, and the page.
+"""`python -m tests.real_authors.catching [--draw]`: runs the gates on the fixed list of faults,
+and writes what caught each of them and the page.
 
-With --draw the list is frozen anew before.
+With --draw the list is drawn again first.
 """
 
 import asyncio
@@ -26,30 +26,30 @@ from tests.real_authors.planted import list_lines
 CAUGHT = Path(__file__).parent / "caught.json"
 PAGE = ROOT / "docs/audit/planted-in-real-work.md"
 TARGET = 0.92
-"""Share that is to be caught."""
+"""Share that must be caught."""
 INTRODUCTION = """
-One change of the syntax tree, or of the SQL in it, in one of nine programs that a strong model wrote (`tests/real_authors`). The list is
-frozen (`faults.json`). A change that no reply and no state showed in 200 random calls is no fault; it was left out when the list was drawn.
-**Caught**: a stored test or a W gate finds something that it does not find in the program as it was written. This page is generated:
-`python -m tests.real_authors.catching`.
+Each fault is one change of the syntax tree, or of the SQL in it, in one of nine programs that a strong model wrote (`tests/real_authors`).
+The list is fixed (`faults.json`). A change that altered no reply and no state in 200 random calls is equivalent; it was left out when the
+list was drawn. **Caught**: a stored test or a W gate finds something that it does not find in the unchanged program.
+`python -m tests.real_authors.catching` generates this page.
 """
 TEXT_FAULTS = """
-Changes of what the person says in twenty scenarios that the same model wrote (`tests/real_authors/texts.py`, `referents.py`). The program
-and the reference path stay as they are. **Planted** counts every change, also those that no gate notices. **Noticed**: the gate to which
-the fault belongs asks a question about it. **Read**: the question is one of the shipped cases, and a judge answered it twice.
-**Confirmed**: both answers are yes. **Caught** is the share noticed times the share confirmed of those read. An honest look-alike is the
-text as it was written, or with harmless words, with a question that a fault would get; a confirmed one would be dropped wrongly. A fault
-that only another gate or another reason code asks about counts as not noticed.
+Each fault changes what the person says in one of twenty scenarios that the same model wrote (`tests/real_authors/texts.py`,
+`referents.py`). The program and the reference path do not change. **Planted** counts every change, also those that no gate notices.
+**Noticed**: the gate to which the fault belongs asks a question about it. **Read**: the question is one of the shipped cases, and a judge
+answered it twice. **Confirmed**: both answers are yes. **Caught** is the share noticed times the share confirmed of those read. An honest
+look-alike is the original text, or that text with harmless words, together with a question that a fault would get. A look-alike that is
+confirmed would be dropped wrongly. A fault that only another gate or another reason code asks about counts as not noticed.
 
-The judge was two careful readers of one strong model family, of the family of the authors. Neither knew what was planted, nor the other's
-answers. Other models read otherwise: a judge has a say in a run only after its own calibration (`envmill calibrate`). The answers are
+The judge was two careful readers of the authors' strong model family. Neither knew what was planted, nor the other's answers. Other models
+may answer differently, so a judge decides in a run only after its own calibration (`envmill calibrate`). The answers are
 `tests/real_authors/readings.json`; `python -m tests.real_authors.planted` plants the faults again.
 """
 
 
 class Catcher:
-    """Holds faults against the gates; each program is built once, and put once to each gate that
-    finds something in a fault of it."""
+    """Runs the gates on faults. Each program is built once. A gate that finds something in one of
+    its faults also runs once on the unchanged program."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -57,7 +57,7 @@ class Catcher:
         self._known: dict[tuple[str, str], Sequence[Finding]] = {}
 
     async def catch(self, fault: Fault) -> str:
-        """`<outcome> <gate> <reason>` of what catches it; empty where nothing does."""
+        """`<outcome> <gate> <reason>` of the finding that catches the fault, or an empty text."""
         if fault.item not in self._built:
             item = next(item for item in list_items() if item.id == fault.item)
             self._built[fault.item] = await make(item, self._sandbox, numbers=())
@@ -118,7 +118,7 @@ def _list_lines(faults: Sequence[Fault], caught: Sequence[str]) -> Iterator[str]
     yield f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}."
     suspected = sum(line.startswith("suspected") for line in caught)
     yield (
-        f"Of those caught {suspected} are caught by a suspicion alone, which drops nothing "
+        f"Of those caught, {suspected} are caught only by a suspicion, which drops nothing "
         "without a judge."
     )
     yield ""

@@ -142,7 +142,7 @@ def list_lines() -> Iterator[str]:
         "here: see the blind sample below."
     )
     yield ""
-    yield "All readings by reason code, with the cases that come from the embedded author:"
+    yield "All readings by reason code, including the cases of the embedded author:"
     yield ""
     yield "| code | planted, read | confirmed | honest, read | confirmed |"
     yield "|---|---|---|---|---|"

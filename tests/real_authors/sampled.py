@@ -1,5 +1,5 @@
-"""What became of the frozen sample of texts once a blind reader (S16) had read it: which gates ask
-about it, and what a judge answers.
+"""Results of the fixed sample of texts that a blind reader (S16) read: which gates ask about each
+text, and what a judge answers.
 
 `sampled.json`: of each entry of `blind.json` the case ids of what other gates ask (`noticed`) and of what S16 asks (`asked`), and
 `readings`, case id → the two answers. A case that is shipped has its answers in `readings.json`.
@@ -17,18 +17,17 @@ from tests.real_authors.outcomes import EXPECTED
 
 SAMPLE, SAMPLED = Path(__file__).parent / "blind.json", Path(__file__).parent / "sampled.json"
 INTRODUCTION = """
-Of the planted texts {planted} were drawn, in proportion to the operators and at least ten of each, with {honest} honest look-alikes
-and all {recorded} scenarios as they were recorded (`blind.json`). Independent readers were shown the prompt of gate [S16](../gates/S16.md)
-for each: what agent and user know together, not the reference path. A program compared the replies with the path (`understood.json`,
-`sampled.json`). Two other readers answered each question that came of it, in doubt no and in doubt yes. **Noticed**: the gate of the table
-above asks. **S16**: the blind reader differs. **Confirmed**: both answers to one of the questions are yes. All readers were of one strong
-model family, of the family of the authors. The comparing program was finished with these replies at hand, so the sample shows what it was
-made for; texts that it never saw may come out worse.
+The sample has {planted} of the planted texts, in proportion to the operators and at least ten of each, {honest} honest look-alikes, and all
+{recorded} scenarios as they were recorded (`blind.json`). For each, independent readers got the prompt of gate [S16](../gates/S16.md),
+which shows what agent and user know together, not the reference path. A program compared their replies with the path (`understood.json`,
+`sampled.json`). Two other readers answered each question that resulted; in doubt, one said no and the other yes. **Noticed**: the gate of
+the table above asks. **S16**: the blind reader differs. **Confirmed**: both answers to one of the questions are yes. All readers were of
+the authors' strong model family. The comparing program was developed with these replies, so it may do worse on texts that it never saw.
 """
 FLAWS = """
-S16 asked about three of them, and it was right: the second flat is the cheapest one that fits; the second batch lies in the oven, which
-then has no room; the second movement has the date "2026-03-5", which is the day of the other wish. After that, rules of the operator name
-such rows (`referents.py`), also the five that S16 says nothing about. No later sample has them.
+S16 asked about three of them, and it was right: the second flat is the cheapest one that fits; the second batch is in the oven, which
+then has no room; the second movement has the date "2026-03-5", which is the day of the other wish. Since then, rules of the operator
+exclude such rows (`referents.py`), also the five about which S16 asked nothing. No later sample has them.
 """
 
 
@@ -43,7 +42,7 @@ class Entry:
     place: int
     """Among the texts of its operator, side and scenario."""
     spoilt: str = ""
-    """Why an honest look-alike turned out to be none; later samples have no such text."""
+    """Why an honest look-alike turned out to be a fault; later samples have no such text."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def list_sample_lines(
     )
     yield ""
     yield (
-        f"The share of all weighs each operator by what it planted. The target is {target:.0%}: "
+        f"The share of all weights each operator by its planted texts. The target is {target:.0%}: "
         f"{'ok' if share >= target else 'short'}."
     )
     yield ""
@@ -206,8 +205,8 @@ def list_sample_lines(
         yield f"| {name} | {one.texts} | {one.asked} | {one.confirmed} |"
     yield ""
     yield (
-        "A look-alike has a second row that is called almost as the right one. It is spoilt "
-        "where that row changes more than a name:"
+        "A look-alike has a second row with almost the same name as the right one. It is spoilt "
+        "if that row changes more than a name:"
     )
     yield ""
     for entry, one in texts:
