@@ -1,4 +1,4 @@
-"""The page of what becomes of a real model's work, written from kept files."""
+"""Writes the page about the results of a real model's work, from stored files."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from tests.authors.settling import judge_readings, pair_readings
 from tests.authors.targets import list_targets
 
 _MOST = 2
-"""Repairs that are told apart."""
+"""Items with this many repairs or more share a row."""
 
 
 def write_page(kept: Evidence) -> Iterator[str]:
@@ -30,17 +30,17 @@ def write_page(kept: Evidence) -> Iterator[str]:
     yield from _write_flaws("What the hasty writer left out on purpose", kept.omissions)
     if kept.later:
         yield from _write_flaws(
-            "What a hasty writer left out of programs and tests of other worlds, with today's code",
+            "What a hasty writer left out of programs and tests in other worlds, with today's code",
             kept.later,
         )
-    yield from _write_flaws("What first drafts were sent back for", kept.bugs)
+    yield from _write_flaws("Why first drafts were sent back", kept.bugs)
     yield from _write_drops(kept)
     if kept.again:
         yield from _write_again(kept.again)
 
 
 def _write_again(kept: Evidence) -> Iterator[str]:
-    """A later measurement: its worlds, its ladder, and what was made harder."""
+    """A later measurement: its worlds, its ladder, and scenarios that were made harder."""
     yield "# Measured again, in other worlds\n"
     yield from (f"{line}\n" for line in kept.about.get("lines", ()))
     yield from _write_yield(kept)
@@ -51,7 +51,7 @@ def _write_again(kept: Evidence) -> Iterator[str]:
 
 
 def summarise(kept: Evidence) -> Iterator[str]:
-    """The targets alone, for a place where the whole page is too long."""
+    """Only the targets, for a place where the whole page is too long."""
     yield _head("what", "measured", "bound", "target", "")
     yield from (
         _row(one.what, one.measured, one.bound, one.target, one.says) for one in list_targets(kept)
@@ -70,9 +70,9 @@ def _write_targets(kept: Evidence) -> Iterator[str]:
     yield "## Targets\n"
     yield from summarise(kept)
     yield (
-        "\n**open**: the sample is too small or too narrow to tell. A bound of a share over "
-        "scenarios is found by drawing environments "
-        "again (lower 90 %), one of rare faults is the exact one-sided 95 % bound (Clopper and "
+        "\n**open**: the sample is too small or too narrow to decide. The bound of a share of "
+        "scenarios comes from resampling environments "
+        "(lower 90 %), that of rare faults is the exact one-sided 95 % bound (Clopper and "
         "Pearson).\n"
     )
 
@@ -83,10 +83,10 @@ def _write_targets(kept: Evidence) -> Iterator[str]:
 def _write_yield(kept: Evidence) -> Iterator[str]:
     yield "## Yield\n"
     yield (
-        "**lost**: the author gave up or its repairs ran out. **built**: gates could look at it. "
-        "**would drop**: a gate spoke against it "
-        "or its environment (the runs observe, so it was played all the same). Share: clean of "
-        "built.\n"
+        "**lost**: the author gave up or had no repairs left. **built**: gates could check it. "
+        "**would drop**: a gate failed it "
+        "or its environment (these runs only observe, so it was played all the same). **share**: "
+        "clean of built.\n"
     )
     yield _head(
         *(
@@ -142,7 +142,7 @@ def count_findings(kept: Evidence) -> dict[tuple[str, str], Counter[str]]:
 
 
 def _write_gates(kept: Evidence) -> Iterator[str]:
-    yield "## What gates said\n"
+    yield "## What gates found\n"
     yield _head(
         "gate", "reason", "would drop", "undecided suspicion", "cleared by the judge", "corrected"
     )
@@ -168,11 +168,11 @@ def _write_readings(kept: Evidence) -> Iterator[str]:
         [(said[0].verdict in GOOD, said[1].verdict in GOOD) for _, said in both]
     )
     yield (
-        f"Two readers read {len(both)} packets: drops, keeps and decoys in one order. They knew "
-        "neither gate, author nor sort. "
+        f"Two readers read {len(both)} packets: drops, keeps and decoys in one order. They did "
+        "not know the gate, the author or the sort. "
         f"Their agreement on good or not good: κ = {kappa:.2f}. Where they differ, and where a "
-        "drop rests on something that was executed, "
-        f"a third reading decided, which knew the evidence ({len(kept.decided)} items).\n"
+        "drop rests on executed code, "
+        f"a third reader who knew the evidence decided ({len(kept.decided)} items).\n"
     )
     yield _head("sort", "read", "both good", "both not", "they differ")
     for sort, truth, name in (
@@ -194,7 +194,7 @@ def _write_readings(kept: Evidence) -> Iterator[str]:
 
 
 def _write_repaired(kept: Evidence) -> Iterator[str]:
-    """What readers say of kept scenarios by how often they were sent back."""
+    """The readers' verdicts on kept scenarios, by how often these were sent back."""
     items, counts = {one.id: one for one in kept.items}, Counter[tuple[int, bool]]()
     for packet, good in judge_readings(kept):
         if packet.sort == "keep" and packet.about == "scenario" and packet.subject in items:
@@ -249,9 +249,9 @@ def _write_ladder(kept: Evidence) -> Iterator[str]:
         yield "Not played.\n"
         return
     yield (
-        "Fifths of the pass rate from never to always: how many scenarios lie in each. Scripted "
+        "The last five columns count scenarios by pass rate, from never to always. Scripted "
         "policies know the reference path: their "
-        "rates are plumbing.\n"
+        "rates only show that the pipeline works.\n"
     )
     scenarios = [one for one in kept.items if one.lap == "scenarios"]
     for title, key in (
@@ -270,7 +270,7 @@ def _write_ladder(kept: Evidence) -> Iterator[str]:
 
 
 def _write_harder(kept: Evidence) -> Iterator[str]:
-    """Pass rates of harder scenarios beside those of the easy ones that they were planned from."""
+    """Pass rates of harder scenarios, and of the easy ones that they were planned from."""
     children = [one for one in kept.items if one.parent]
     built, fates = [one for one in children if one.built], Counter(one.fate for one in children)
     pairs = list(pair_rates(built, kept.ladder))
@@ -395,10 +395,10 @@ def _write_ends(kept: Evidence) -> Iterator[str]:
         return
     counts = Counter((one.first, one.second) for one in kept.ends)
     yield (
-        "A reader who saw request, policy and rules, and neither reference path nor demands, "
+        "A reader saw request, policy and rules, but not the reference path or the verifier, and "
         "wrote a second verifier for each of "
-        f"{len({one.scenario for one in kept.ends})} scenarios. Ends that differ in state or "
-        "words, each once:\n"
+        f"{len({one.scenario for one in kept.ends})} scenarios. The table counts each end that "
+        "differs in state or words once:\n"
     )
     yield _head("", "the other accepts", "the other refuses", "the other broke")
     for first, name in ((True, "the scenario's verifier accepts"), (False, "it refuses")):
