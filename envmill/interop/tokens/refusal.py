@@ -1,4 +1,4 @@
-"""Why a row has no token ids, by name."""
+"""Reasons for which a row has no token ids."""
 
 from typing import Literal, get_args
 

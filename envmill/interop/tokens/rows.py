@@ -1,4 +1,5 @@
-"""What exporters write of token ids: rows by what they belong to, and what was left out."""
+"""Token ids that exporters write: rows by trajectory, pair, prompt or attempt, and the ids of rows
+that were left out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,23 +12,23 @@ class TokenRow:
     """A trajectory as a model reads it, or one part of it."""
 
     part: int
-    """0 for the whole; then its beginnings, for turns that the template spells otherwise once more
-    has been said."""
+    """0 for the whole; higher numbers for its beginnings, which mask turns that the template writes
+    differently when later messages follow."""
     ids: list[int]
     said: list[bool]
     """Per token: whether the policy said it."""
     loss: list[bool]
-    """Per token: whether it is trained on."""
+    """Per token: whether a trainer learns from it."""
     turns: list[int]
     """Messages that are masked, by index."""
     quoted: bool = False
-    """Whether a text of it spells a control token."""
+    """Whether one of its texts contains the characters of a control token."""
     thinking_left_out: bool = False
-    """Whether the template has no place for thinking that was shown."""
+    """Whether the template leaves out thinking that the row has."""
     logprobs: list[float | None] | None = None
-    """Per token: its log probability as sampled; null where it was not sampled, or is not known."""
+    """Per token: its log probability when sampled; null if it was not sampled or is unknown."""
     sampled: int = 0
-    """Masked turns whose ids are those that the server sampled."""
+    """How many masked turns have the ids that the server sampled."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,15 @@ class TokenEnd:
     """One attempt of a pair as a model reads it."""
 
     prompt: list[int]
-    """Ids that both attempts begin with."""
+    """Ids with which both attempts begin."""
     ids: list[int]
-    """How it goes on."""
+    """Ids after the prompt."""
     mask: list[bool]
-    """Per token of it: whether the policy said it and is compared by it."""
+    """Per token of `ids`: whether the policy said it and the comparison uses it."""
     logprobs: list[float | None] | None = None
-    """Per token of it, as in `TokenRow`."""
+    """Per token of `ids`, as in `TokenRow`."""
     sampled: int = 0
-    """Turns of it whose ids are those that the server sampled."""
+    """How many of its turns have the ids that the server sampled."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class TokenSheet:
     """Reason → rows that have no token ids."""
 
     def describe(self) -> Json:
-        """For a manifest."""
+        """The counts that a manifest lists."""
         talks = [*self.trajectories.values(), *self.attempts.values()]
         rows = [row for parts in talks for row in parts]
         pairs = list(self.pairs.values())

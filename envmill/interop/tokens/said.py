@@ -1,5 +1,5 @@
-"""What a policy said, beside the text that a template makes of it: nothing of it may be missing,
-and nothing may be added."""
+"""Compares a message of the policy with the text that a template makes of it: the template may
+leave out nothing and add nothing."""
 
 import json
 import re
@@ -12,17 +12,16 @@ _EMPTY_THOUGHT = re.compile(r"<(think|thinking|reasoning)>\s*</\1>")
 
 
 def find_difference(message: Json, shown: str, words: str) -> tuple[Reason, str] | None:
-    """How the masked text of a turn differs from the message; `words` is the same text without the
-    template's control tokens.
+    """Find how the masked text of a turn differs from the message; `words` is the same text without
+    the template's control tokens.
 
-    A message without calls has to be there to the letter, but for white space at its edges. How
-    calls are spelled is the template's matter:
-    their names and all values are looked for.
+    A message without calls must be equal, except for white space at its edges. A template may write
+    calls in any format, so only their names and all values must occur.
     """
     content, thought = message["content"].strip(), message.get("reasoning_content", "").strip()
     calls: list[Json] = message.get("tool_calls") or []
     if content and content not in shown:
-        return "says_less", "its words are missing"
+        return "says_less", "the text of the message is missing"
     for call in calls:
         for value in (call["function"]["name"], *_list_values(call["function"]["arguments"])):
             if not any(one in shown for one in _list_forms(value)):
@@ -30,18 +29,18 @@ def find_difference(message: Json, shown: str, words: str) -> tuple[Reason, str]
     if not thought and _EMPTY_THOUGHT.search(shown):
         return "says_more", "the template adds an empty thought; see --template-args"
     if not calls and not thought and words.strip() != content:
-        return "says_more", f"it is {words.strip()[:80]!r}"
+        return "says_more", f"the template writes {words.strip()[:80]!r}"
     return None
 
 
 def leaves_thinking_out(message: Json, shown: str) -> bool:
-    """Whether thinking that was shown has no place in the template."""
+    """Whether the template leaves out thinking that the message has."""
     thought = message.get("reasoning_content", "").strip()
     return bool(thought) and thought not in shown
 
 
 def _list_values(value: Json) -> Iterator[Json]:
-    """Names and values of arguments, however deep."""
+    """Names and values of arguments, at every depth."""
     if is_object(value):
         for name, one in value.items():
             yield name
@@ -54,7 +53,7 @@ def _list_values(value: Json) -> Iterator[Json]:
 
 
 def _list_forms(value: Json) -> Iterator[str]:
-    """A value as templates write it: as it is, as JSON, or as JSON within JSON."""
+    """A value as templates write it: unchanged, as JSON, or as JSON within JSON."""
     yield str(value)
     for ascii_only in (False, True):
         once = json.dumps(value, ensure_ascii=ascii_only)

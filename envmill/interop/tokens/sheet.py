@@ -1,4 +1,4 @@
-"""Token ids for the rows of an export: a row that cannot be spelled exactly is left out, and
+"""Token ids for the rows of an export. A row that cannot be encoded exactly is left out, and
 counted under its reason."""
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ EXPORTERS = (sft.NAME, rl.NAME, preferences.NAME)
 
 
 def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> ExportSet:
-    """The cargo with the ids of one exporter's rows, without the rows that have none."""
+    """The cargo with the ids of one exporter's rows, without rows that have no ids."""
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     trajectories: dict[str, Sequence[TokenRow]] = {}
     pairs: dict[str, TokenPair] = {}
@@ -74,8 +74,8 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
 
 
 def encode_trajectory(chat: ChatTokenizer, trajectory: Trajectory) -> list[TokenRow]:
-    """The whole, and beginnings where the template spells earlier turns otherwise; parts that teach
-    nothing are left out."""
+    """The whole, and beginnings where the template writes earlier turns differently. Parts from
+    which nothing is learnt are left out."""
     return _encode_talk(
         chat, trajectory.messages, trajectory.tools, trajectory.loss, trajectory.sampled
     )
@@ -117,7 +117,7 @@ def _make_row(
 def _list_logprobs(
     part: EncodedChat, turns: Sequence[SaidTurn], sampled: Mapping[int, Json]
 ) -> list[float | None]:
-    """Per token, from turns whose ids are those that were sampled."""
+    """Log probabilities per token, from turns whose ids the server sampled."""
     logprobs: list[float | None] = [None] * len(part.ids)
     for turn in turns:
         told = _align(part, turn, sampled[turn.place])
@@ -126,8 +126,8 @@ def _list_logprobs(
 
 
 def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float | None]:
-    """Log probabilities of a turn's tokens, if its ids are those that were sampled. Some servers
-    leave out the token that ends it."""
+    """Log probabilities of a turn's tokens, if its ids are those that the server sampled. Some
+    servers leave out the token that ends a turn."""
     ids, given = part.ids[turn.first : turn.last], sampled["ids"]
     if given not in (ids, ids[:-1]):
         place = next(
@@ -148,8 +148,8 @@ def _align(part: EncodedChat, turn: SaidTurn, sampled: Json) -> Sequence[float |
 def encode_pair(
     chat: ChatTokenizer, pair: Pair, sampled: Mapping[str, Sequence[Json]] = _NOTHING
 ) -> TokenPair:
-    """Prompt, and how both attempts go on. Both have to begin with the ids of the prompt, and go on
-    with those that were sampled."""
+    """Ids of the prompt, and of both attempts after it. Both must begin with the ids of the prompt
+    and continue with the sampled ids."""
     chosen = _encode_end(chat, pair, pair.better, pair.better_loss, sampled.get(pair.chosen, ()))
     rejected = _encode_end(chat, pair, pair.worse, pair.worse_loss, sampled.get(pair.rejected, ()))
     if chosen.prompt != rejected.prompt:
@@ -164,18 +164,19 @@ def _encode_end(
     loss: Sequence[bool],
     given: Sequence[Json],
 ) -> TokenEnd:
-    """How one attempt goes on after the ids of the prompt."""
+    """Ids of one attempt after those of the prompt."""
     size = len(pair.shared)
     encoder = ChatEncoder.of(chat, [*pair.shared, *end], describe_tools(pair.tools))
     prompt, whole = encoder.encode_prompt(size), next(encoder.encode_parts(), None)
     learnt = {size + place for place, learns in enumerate(loss) if learns}
     if whole is None or not learnt:
-        raise TokenRefusal("nothing_learnt", "the policy is compared by nothing")
+        raise TokenRefusal("nothing_learnt", "no turn of the attempt is compared")
     if whole.ids[: len(prompt)] != prompt:
         raise TokenRefusal("prefix_broken", "the attempt does not begin with the ids of the prompt")
     if missing := learnt - {one.place for one in whole.turns}:
         raise TokenRefusal(
-            "prefix_broken", f"message {min(missing)} is spelled otherwise once more has been said"
+            "prefix_broken",
+            f"the template writes message {min(missing)} differently when later messages follow",
         )
     sampled = {place: tokens for place, tokens in enumerate(given) if tokens}
     known = [one for one in whole.turns if one.place in sampled]

@@ -1,5 +1,5 @@
-"""Messages as chat templates read them: objects as arguments, text as a tool's reply, call ids of
-nine letters and digits."""
+"""Converts messages for chat templates: arguments are objects, a tool's reply is text, and call ids
+have nine letters and digits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ class SpelledMessage:
     place: int
     """Index among the messages of the row."""
     message: dict[str, Json]
-    """What the template is given."""
+    """The message for the template."""
     exact: bool
-    """False for a turn with a call that could not be read: the template cannot spell what the
+    """False for a turn with a call that could not be parsed: the template cannot write what the
     policy said."""
 
 
 def convert_messages(messages: Sequence[Json]) -> list[SpelledMessage]:
-    """A conversation for a template. Waiting in which nothing came is left out; what came is told
-    as a user's message."""
+    """A conversation for a template. A wait without notifications is left out; notifications become
+    a user's message."""
     return list(_convert(messages))
 
 
 def _convert(messages: Sequence[Json]) -> Iterator[SpelledMessage]:
     calls: dict[str, tuple[str, str]] = {}
-    """Call id → id for the template (some templates refuse any but nine letters and digits) and
-    tool."""
+    """Call id → its id for the template, and its tool. Some templates require ids of nine letters
+    and digits."""
     for place, message in enumerate(messages):
         if is_idle(message):
             continue
@@ -54,7 +54,7 @@ def _convert_message(message: Json, calls: dict[str, tuple[str, str]]) -> dict[s
         }
     spelled: dict[str, Json] = {"role": role, "content": message.get("content") or ""}
     if thought := message.get("reasoning"):
-        # The names that templates read it under.
+        # Templates read one of these two names.
         spelled |= {"reasoning_content": thought, "thinking": thought}
     if made := message.get("tool_calls"):
         spelled["tool_calls"] = [

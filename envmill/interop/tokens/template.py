@@ -33,7 +33,7 @@ class RenderedChat:
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """One template, and what it is given besides the messages."""
+    """One template, and the variables that it gets besides the messages."""
 
     source: str
     tokens: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -47,14 +47,14 @@ class ChatTemplate:
 
     @cached_property
     def marked(self) -> bool:
-        """Whether the template says itself what a model generates."""
+        """Whether the template itself marks what a model generates."""
         return bool(_MARKS.search(self.source))
 
     def render(
         self, messages: Sequence[Json], tools: Sequence[Json], *, prompt: bool
     ) -> RenderedChat:
-        """The text; with `prompt` up to where the policy begins to speak. A refusal where the
-        template refuses the conversation."""
+        """The text; with `prompt`, up to the point where the policy's turn begins. Raises
+        `TokenRefusal` if the template refuses the conversation."""
         blocks: list[str] = []
         spans: list[tuple[int, int]] = []
         compiled = self._compiled
@@ -66,7 +66,7 @@ class ChatTemplate:
 
         compiled.environment.globals["note_generation"] = note
         variables = {**self.tokens, **self.given}
-        # A template is a program of others: whatever it raises is about this row.
+        # A template is a foreign program: any exception that it raises refuses only this row.
         try:
             for block in compiled.generate(
                 messages=list(messages),
@@ -84,7 +84,7 @@ class ChatTemplate:
 
     @cached_property
     def literals(self) -> str:
-        """Text that the template can write itself, its pieces apart."""
+        """Text that the template can write itself, its pieces separated by NUL."""
         from jinja2 import nodes
 
         tree = self._compiled.environment.parse(self.source)
@@ -101,8 +101,8 @@ class ChatTemplate:
 
 
 def _make_environment() -> Any:
-    """As published templates are written for: the same trimming, filters and functions as in
-    transformers."""
+    """The environment that published templates expect: the same trimming, filters and functions as
+    in transformers."""
     try:
         from jinja2 import nodes
         from jinja2.ext import Extension, loopcontrols
@@ -114,9 +114,9 @@ def _make_environment() -> Any:
         ) from error
 
     class Generation(Extension):
-        """`{% generation %} … {% endgeneration %}`: what a model says."""
+        """`{% generation %} … {% endgeneration %}`: text that a model generates."""
 
-        tags = {"generation"}  # noqa: RUF012  Jinja's own spelling
+        tags = {"generation"}  # noqa: RUF012  the form that Jinja documents
 
         def parse(self, parser: Any) -> Any:
             line = next(parser.stream).lineno
@@ -143,7 +143,7 @@ def _render_json(
     separators: Any = None,
     sort_keys: bool = False,
 ) -> str:
-    """Jinja's own filter escapes for HTML."""
+    """Render JSON without HTML escapes, which Jinja's own filter adds."""
     return json.dumps(
         value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
     )
@@ -154,7 +154,7 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _refuse_date(_: str) -> NoReturn:
-    """The same rows make the same bytes on every day."""
+    """Refuse today's date: the same rows must give the same bytes on every day."""
     raise ValueError(
         "the template asks for today's date: name one with --template-args, for example "
         '\'{"date_string": "26 Jul 2024"}\''

@@ -1,4 +1,4 @@
-"""A tokenizer folder, read with the libraries `tokenizers` and `jinja2` alone: its vocabulary, its
+"""A tokenizer folder, read with only the libraries `tokenizers` and `jinja2`: its vocabulary, its
 control tokens and its chat template."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -34,7 +34,7 @@ _NAMED = (
     "mask_token",
 )
 OPEN, CLOSE = "\U000f0000", "\U000f0001"
-"""Private-use characters around a control token that somebody wrote as text; the same as in
+"""Private-use characters around a control token that is part of a message's text; the same as in
 transformers."""
 _MARKERS = re.compile(f"[{OPEN}{CLOSE}]")
 _QUOTED = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}|[{OPEN}{CLOSE}]")
@@ -44,7 +44,7 @@ Offsets = tuple[int, int]
 
 @dataclass(frozen=True)
 class EncodedText:
-    """Token ids, and where in the text each of them stands."""
+    """Token ids, and the place of each token in the text."""
 
     ids: list[int]
     offsets: list[Offsets]
@@ -52,18 +52,18 @@ class EncodedText:
 
 @dataclass(frozen=True)
 class ChatTokenizer:
-    """What turns conversations into token ids."""
+    """Converts conversations into token ids."""
 
     name: str
     files: Mapping[str, str]
     """File → SHA-256."""
     template: ChatTemplate
     tool_template: ChatTemplate | None
-    """For conversations with tools, where the tokenizer has one of its own for them."""
+    """For conversations with tools, if the tokenizer has a separate template for them."""
     engine: Any
-    """The tokenizer without post-processor: a template writes all that one would add."""
+    """The tokenizer without its post-processor: the template writes what that would add."""
     bare: Any
-    """The same without added tokens: what it encodes is text, whatever it spells."""
+    """The same without added tokens: it encodes every text as plain text."""
 
     def choose_template(self, tools: Sequence[Json]) -> ChatTemplate:
         return self.tool_template if tools and self.tool_template else self.template
@@ -87,8 +87,7 @@ class ChatTokenizer:
         )
 
     def encode(self, text: str) -> EncodedText:
-        """Ids of a rendered conversation. What stands between markers is text, and never becomes a
-        control token."""
+        """Ids of a rendered conversation. Text between markers never becomes a control token."""
         if not _MARKERS.search(text):
             return _encode(self.engine, text)
         ids, offsets = list[int](), list[Offsets]()
@@ -103,8 +102,8 @@ class ChatTokenizer:
         return self.engine.decode(list(ids), skip_special_tokens=False)
 
     def spells(self, ids: Sequence[int], text: str) -> bool:
-        """Whether ids decode to a text, after the tokenizer's normaliser. SentencePiece moves
-        blanks at the edges of pieces."""
+        """Whether ids decode to a text, after the tokenizer's normaliser. Blanks are not compared
+        for SentencePiece, which moves them at the edges of pieces."""
         told = self.decode(ids)
         if told == text:
             return True
@@ -112,7 +111,7 @@ class ChatTokenizer:
         return told == normal or (self._moves_blanks and _squeeze(told) == _squeeze(normal))
 
     def has_unknown(self, ids: Sequence[int]) -> bool:
-        """Whether a character was lost: there is no token for it."""
+        """Whether the vocabulary has no token for some character."""
         return self._unknown is not None and self._unknown in ids
 
     def describe(self) -> dict[str, Json]:
@@ -143,8 +142,8 @@ class ChatTokenizer:
         return self.engine.encode("\n", add_special_tokens=False).ids
 
     def _continue(self, piece: str, quoted: bool) -> EncodedText:
-        """A piece from the middle of a text: encoded after a new line, where SentencePiece puts no
-        blank before it."""
+        """Encode a piece from the middle of a text. It is encoded after a line feed, where
+        SentencePiece puts no blank before it."""
         engine = self.bare if quoted else self.engine
         found = _encode(engine, f"\n{piece}")
         size = len(self._newline)
@@ -155,14 +154,16 @@ class ChatTokenizer:
         else:
             found = _encode(engine, piece)
         if quoted and self.engine.token_to_id(piece) in found.ids:
-            raise TokenRefusal("control_token", f"the tokenizer makes {piece!r} of plain text")
+            raise TokenRefusal(
+                "control_token", f"the tokenizer encodes plain text as the control token {piece!r}"
+            )
         return found
 
 
 def read_tokenizer(
     folder: Path, template: Path | None = None, given: Mapping[str, Json] | None = None
 ) -> ChatTokenizer:
-    """The tokenizer in a folder; the template from a file of its own where one is named."""
+    """Read the tokenizer in a folder, and its template from the file `template` if that is given."""
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
@@ -203,7 +204,7 @@ def read_tokenizer(
 
 
 def quote_control(value: Any, control: re.Pattern[str]) -> Any:
-    """A value with markers around each control token that its strings spell."""
+    """A value with markers around each control token in its strings."""
     if isinstance(value, str):
         if _MARKERS.search(value):
             raise TokenRefusal(
@@ -226,7 +227,7 @@ def unquote(text: str) -> str:
 
 
 def spells_control(value: Any, control: re.Pattern[str]) -> bool:
-    """Whether some string of a value spells a control token."""
+    """Whether some string of a value contains a control token."""
     if isinstance(value, str):
         return bool(control.search(value))
     if isinstance(value, Mapping):
@@ -240,14 +241,14 @@ def _encode(engine: Any, text: str) -> EncodedText:
 
 
 def _split(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Pieces with their start, and whether each is a control token that somebody wrote."""
+    """Pieces with their start, and whether each is a control token from a message's text."""
     last = 0
     for found in _QUOTED.finditer(text):
         if found.start() > last:
             yield last, text[last : found.start()], False
         if not found[1]:
             raise TokenRefusal(
-                "control_token", "the template cuts a text inside a control token that it spells"
+                "control_token", "the template cuts a text inside a control token that it contains"
             )
         yield found.start(1), found[1], True
         last = found.end()
@@ -280,8 +281,8 @@ def _read_special(folder: Path) -> dict[str, Json]:
 
 
 def _read_templates(folder: Path, chosen: Path | None) -> tuple[str, str]:
-    """The template, and that for conversations with tools (empty where there is none of its
-    own)."""
+    """The template, and the one for conversations with tools (empty if there is no separate
+    one)."""
     if chosen:
         if not chosen.is_file():
             raise SettingsError(f"There is no chat template {chosen}.")

@@ -1,5 +1,4 @@
-"""A conversation as token ids, with what the policy said in it told apart from all that it was
-told.
+"""A conversation as token ids, and a mask that separates what the policy said from what it read.
 
 messages ──render up to each turn, and with it──► where each turn begins and ends ──render whole──► ids, masks ──decode──► what was said?
 """
@@ -34,7 +33,7 @@ class SaidTurn:
     first: int
     """Its first token."""
     last: int
-    """The token after its last."""
+    """The token after its last one."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,9 @@ class EncodedChat:
     turns: tuple[SaidTurn, ...]
     """Turns in the mask."""
     quoted: bool = False
-    """Whether a text of it spells a control token."""
+    """Whether one of its texts contains the characters of a control token."""
     thinking_left_out: bool = False
-    """Whether the template has no place for thinking that was shown."""
+    """Whether the template leaves out thinking that a message has."""
 
     def mask_turns(self, places: Collection[int]) -> list[bool]:
         """The mask of some turns only."""
@@ -62,8 +61,8 @@ class EncodedChat:
 
 @dataclass(frozen=True)
 class _Turn:
-    """A turn while the conversation is rendered: the text up to its end, and where it begins in
-    that."""
+    """A turn in a rendered conversation: the text up to its end, and where it begins in that
+    text."""
 
     number: int
     source: SpelledMessage
@@ -71,10 +70,10 @@ class _Turn:
     start: int
 
     def find_spans(self, rendered: RenderedChat, marked: bool) -> list[Offsets]:
-        """What the policy said, in the text of this turn or a longer one: as the template marks it,
-        and never beyond the turn.
+        """Spans of what the policy said, in the text of this turn or a longer one. They follow the
+        template's marks, and never reach beyond the turn.
 
-        Nothing where the text does not begin like that of the turn."""
+        Empty if the text does not begin with the text of the turn."""
         if not rendered.text.startswith(self.text):
             return []
         if not marked:
@@ -100,8 +99,8 @@ class ChatEncoder:
     def of(
         cls, chat: ChatTokenizer, messages: Sequence[Json], tools: Sequence[Json]
     ) -> "ChatEncoder":
-        """Markers go around control tokens in texts only where there are any: other conversations
-        are encoded in one piece."""
+        """An encoder of a conversation. If its texts contain control tokens, markers go around
+        these; all other conversations are encoded in one piece."""
         template = chat.choose_template(tools)
         control, spelled = chat.find_control(template), convert_messages(messages)
         quoted = spells_control([one.message for one in spelled], control) or spells_control(
@@ -113,8 +112,8 @@ class ChatEncoder:
         return cls(chat, template, control, tuple(spelled), tuple(tools), quoted)
 
     def encode_prompt(self, size: int | None = None) -> list[int]:
-        """Ids of the first messages of the row, all when left out, up to where the policy begins to
-        speak."""
+        """Ids of the first `size` messages of the row (default: all), up to the point where the
+        policy's turn begins."""
         number = (
             len(self.messages) if size is None else sum(one.place < size for one in self.messages)
         )
@@ -124,8 +123,8 @@ class ChatEncoder:
         ).ids
 
     def encode_parts(self) -> Iterator[EncodedChat]:
-        """The whole conversation; then its beginnings, for turns that the template spells otherwise
-        once more has been said."""
+        """The whole conversation; then its beginnings, for turns that the template writes
+        differently when later messages follow."""
         turns = [
             self._read_turn(number)
             for number, one in enumerate(self.messages)
@@ -151,7 +150,7 @@ class ChatEncoder:
             upto = left[-1].number + 1 if left else 0
 
     def _read_turn(self, number: int) -> _Turn:
-        """Where a turn begins is where the prompt before it ends."""
+        """Read a turn. It begins where the prompt before it ends."""
         source = self.messages[number]
         before, text = (
             self._render(number, prompt=True).text,
@@ -166,7 +165,8 @@ class ChatEncoder:
         return _Turn(number, source, text[: self._find_end(text, len(before))], len(before))
 
     def _find_end(self, text: str, start: int) -> int:
-        """After the control token that ends the turn; white space after it is the template's."""
+        """The place after the control token that ends the turn; white space after that is the
+        template's."""
         ends = [start + found.end() for found in self._list_control(text[start:])]
         return ends[-1] if ends and not text[ends[-1] :].strip() else len(text)
 
@@ -192,8 +192,8 @@ class ChatEncoder:
         return EncodedChat(encoded.ids, mask, tuple(said), self.quoted, left_out)
 
     def _check(self, turn: _Turn, parts: Sequence[str], ids: Sequence[int]) -> bool:
-        """What is masked is what the policy said, and decodes to it. Whether thinking that was
-        shown has no place in the template."""
+        """Check that the masked tokens decode to what the policy said. Returns whether the template
+        leaves out thinking that the message has."""
         message = _unquote_all(turn.source.message)
         where, shown = f"message {turn.source.place}", unquote("".join(parts))
         if not self.chat.spells(ids, shown):
@@ -218,8 +218,8 @@ class ChatEncoder:
 
 
 def _list_tokens(encoded: EncodedText, span: Offsets) -> Iterator[int]:
-    """Tokens of a span. One that reaches over its edge is said by the policy in part only, so no
-    policy sampled it."""
+    """Tokens of a span. If a token crosses its edge, the row is refused: the policy said only a
+    part of it, so no policy sampled it."""
     start, end = span
     for place, (begin, stop) in enumerate(encoded.offsets):
         if begin < end and stop > start:
