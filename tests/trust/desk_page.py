@@ -1,4 +1,4 @@
-"""The page of recipe `tau2`: what was kept and caught of its work."""
+"""The page of recipe `tau2`: shares of its work that were kept and caught."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,20 +25,20 @@ def write_desk_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
     counted = [one for one in outcomes if one.made and not one.outage]
     yield "# Confusion table of recipe tau2\n"
     yield (
-        "Work of the offline author, made by the recipe's own functions and put to what stands in "
-        "its way: the plan's check, the program's marks and gates, the atoms' proof, the check of "
-        "words, the gates of scenarios. Honest work must be kept, planted faults be caught. This "
-        "page is generated: `python -m tests.trust.table data/trust/tau2 recipe=tau2`. A planted "
-        "fault is never mended. W4 is not asked, and S13 of a tenth of the honest scenarios. Faults "
-        "of verifiers are no author's: clauses are compiled, and the row says what would be seen "
-        "if that went wrong. Faults of plans are many and cheap, so that the share over all says "
-        "less than the share of each part. `hidden_told_unasked` and "
-        "`questions_for_something_else` passed until this table planted them: their checks were "
-        "written because of it.\n"
+        "The work of the offline author is made by the recipe's own functions and goes through all "
+        "checks: the plan's check, the program's marks and gates, the atoms' proof, the check of "
+        "words, the gates of scenarios. They must keep honest work and catch planted faults. "
+        "`python -m tests.trust.table data/trust/tau2 recipe=tau2` generates this page. A planted "
+        "fault is never repaired. W4 does not run, and S13 checks a tenth of the honest scenarios. "
+        "No author causes faults of verifiers, because clauses are compiled; their rows show what "
+        "the gates would find if the compiler had a fault. Faults of plans are many and easy to "
+        "plant, so the share over all says less than that of each part. `hidden_told_unasked` and "
+        "`questions_for_something_else` passed until this table planted them; then their checks "
+        "were written.\n"
     )
     yield f"{COUNTED}\n{REPORTED}\n{BOUNDED}\n"
     outages = sum(bool(one.outage) for one in outcomes)
-    yield f"{len(outcomes)} candidates; {outages} ended in an outage and count for nothing.\n"
+    yield f"{len(outcomes)} candidates; {outages} ended in an outage and are not counted.\n"
     yield from _write_honest(counted)
     for prompt in _WHATS:
         yield from _write_faults(prompt, outcomes)
@@ -81,7 +81,7 @@ def _spell(found: Sequence[Outcome]) -> str:
 
 
 def _find_weak(counted: Sequence[Outcome]) -> Iterator[str]:
-    """Promised and not met, and rows with fewer than were wanted."""
+    """Promises that are not kept, and rows with fewer candidates than `EACH`."""
     for kind in (CLEAN, "achieve"):
         found = [one for one in counted if one.kind == kind]
         if (kept := sum(not one.drops for one in found)) < KEPT * len(found):

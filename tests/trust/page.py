@@ -1,4 +1,4 @@
-"""The page of the confusion table: what was kept, what was caught, and what it was called, each
+"""The page of the confusion table: shares of candidates that gates kept, caught and named, each
 with its bound."""
 
 from collections import Counter
@@ -10,34 +10,34 @@ from tests.trust.jobs import CLEAN, MUTANT, READERS, REVIEWED, Outcome
 from tests.trust.posing import ANYTHING
 
 ENVIRONMENTS, SCENARIOS, FAULTS, MUTANTS = 300, 1500, 60, 300
-"""How much of everything a full table looks at."""
+"""Candidates of each sort in a full table."""
 FAULTY = (
     ("program", "programs"),
     ("tests", "stored tests"),
     ("scenario", "scenarios"),
     ("checks", "written checks"),
 )
-"""Prompts whose replies are spoilt, and what they bring forth."""
+"""Prompts whose replies are spoilt, and what they produce."""
 COUNTED = (
-    "- **n** counts faults that are some: planted where there was a place, and shown by a witness "
-    "run or by words. *Silent* ones show "
-    "nowhere and count for nothing."
+    "- **n** counts real faults: planted where there was a place, and visible in a witness run or "
+    "in a text. *Silent* ones are "
+    "visible nowhere and are not counted."
 )
 REPORTED = (
-    "- **no judge**: some step or gate dropped it for what was seen to happen. **reported**: a "
-    "gate may also only suspect it, which "
-    "drops nothing until a judge confirms it, or correct it where only derived metadata is wrong "
-    "(undeclared_read), which drops nothing "
-    "at all. **embedded judge**: dropped, or suspected and confirmed by the offline author as "
+    "- **no judge**: a step or gate dropped it because of executed code. **reported**: dropped, or "
+    "suspected by a gate, which "
+    "drops nothing until a judge confirms it, or corrected where only derived metadata is wrong "
+    "(undeclared_read), which drops nothing. "
+    "**embedded judge**: dropped, or suspected and confirmed by the offline author as "
     "judge, "
-    "which shows the plumbing alone; what a real judge confirms stands in [planted in real "
-    "work](planted-in-real-work.md)."
+    "which only shows that the pipeline works; [planted in real work](planted-in-real-work.md) has "
+    "what a real judge confirms."
 )
 BOUNDED = "- **at least**: lower end of the exact one-sided 95 % interval (Clopper and Pearson)."
-"""What the columns mean, on every page."""
+"""The meaning of the columns, on every page."""
 KEPT, CAUGHT, MUTANTS_CAUGHT = 0.97, 0.95, 0.85
 _MOST = 4
-"""Names told of one kind, the most frequent first."""
+"""Names listed for one kind, the most frequent first."""
 
 
 def write_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -59,29 +59,29 @@ def _write_head(outcomes: Sequence[Outcome]) -> Iterator[str]:
     )
     yield "# Confusion table\n"
     yield (
-        "Work of the offline author put to the gates: honest work must be kept, planted faults be "
-        "caught and called by a right name. "
-        "This page is generated: `python -m tests.trust.table` (two processes; cut off, it goes "
-        "on where it stopped).\n"
+        "The gates check work of the offline author: they must keep honest work, and catch planted "
+        "faults under a right name. "
+        "`python -m tests.trust.table` generates this page (two processes; a stopped run can be "
+        "continued).\n"
     )
     yield COUNTED
     yield (
         f"{REPORTED} *Caught* elsewhere on this page means reported. "
-        "W4, which asks models, is asked where it says so, and here the offline author "
-        f"answers; it reads for {', '.join(READERS)} as well. S13 looks at a tenth of the honest "
+        "W4 asks models: it runs only where a row says so, and here the offline author "
+        f"answers; it also runs for {', '.join(READERS)}. S13 checks a tenth of the honest "
         "scenarios."
     )
     yield (
-        "- **named**: the first drop, in the order of production, is a right name: an answer that "
+        "- **named**: the first drop, in the order of production, has a right name: one that "
         "`tests/trust/expected.toml` lists "
-        "for the kind, with a sentence of why. **by any**: where it is none, the other gates were "
-        "asked as well, as `envmill audit` "
-        "does, and their answers count for what is promised."
+        "for the kind, with a reason. **by any**: if it has not, the other gates run as well, as "
+        "in `envmill audit`, "
+        "and their names count, too. Promises are about this share."
     )
     yield f"{BOUNDED}\n"
     yield (
         f"{len(outcomes)} candidates; {again} were tried again after an outage, {outages} ended "
-        "in one and count for nothing.\n"
+        "in one and are not counted.\n"
     )
 
 
@@ -104,7 +104,7 @@ def write_honest(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 def write_outsiders(kept: Sequence[Outcome]) -> Iterator[str]:
     yield "## What was kept, attacked from outside\n"
-    yield "Two policies that no gate uses, and the gates' attackers with seeds that no gate uses.\n"
+    yield "The attackers are two policies that no gate uses, and the gates' attackers with other seeds.\n"
     low, won = sum(one.best <= 0.25 for one in kept), [one for one in kept if one.won]
     attempts, searched = sum(one.attacks for one in kept), sum(one.searched for one in kept)
     yield (
@@ -128,8 +128,8 @@ def write_truth(outcomes: Sequence[Outcome]) -> Iterator[str]:
     right, refused = (sum(one.right[place] for one in judged) for place in (0, 1))
     yield "## Verifiers against the domain's own truth\n"
     yield (
-        f"Ends of {len(judged)} kept scenarios to achieve: those of attackers, mutants and "
-        "detours. Pooled over scenarios.\n"
+        f"The ends are those of attackers, mutants and detours in {len(judged)} kept scenarios to "
+        "achieve, pooled over scenarios.\n"
     )
     yield "| | ends | errors | at most |\n|---|---|---|---|"
     yield (
@@ -179,10 +179,7 @@ def spell_caught(made: Sequence[Outcome]) -> str:
 
 def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "## Operators on the syntax tree\n"
-    yield (
-        "Mutants of the code, whatever they amount to: most of them break no rule that anybody "
-        "wrote down.\n"
-    )
+    yield ("Any mutants of the code: most of them break no stated rule.\n")
     yield "| operator | n | silent | caught | at least | first drops |\n|---|---|---|---|---|---|"
     found = [
         one for one in outcomes if one.prompt == MUTANT and not one.outage and one.kind != MUTANT
@@ -198,14 +195,14 @@ def write_mutants(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _write_shortfalls(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Every promise that this page does not show, so that nobody has to look for them."""
+    """List every promise that the numbers of this page do not keep."""
     yield "\n## What falls short\n"
     lines = [*_find_few(outcomes), *_find_weak(outcomes)]
     yield from (f"- {line}" for line in lines or ["Nothing."])
 
 
 def _find_few(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Too little was looked at."""
+    """Fewer candidates than a full table needs."""
     clean = sum((one.prompt, one.kind) == ("program", CLEAN) for one in outcomes)
     posed = sum(one.kind in ANYTHING for one in outcomes)
     for found, wanted, what in (
@@ -213,7 +210,7 @@ def _find_few(outcomes: Sequence[Outcome]) -> Iterator[str]:
         (posed, SCENARIOS, "honest scenarios"),
     ):
         if found < wanted:
-            yield f"{found} {what} of {wanted} were looked at."
+            yield f"{found} {what} of {wanted} were checked."
     counts = Counter((one.prompt, one.kind) for one in outcomes)
     few = [
         f"{kind} {counts[prompt, kind]}"
@@ -223,13 +220,13 @@ def _find_few(outcomes: Sequence[Outcome]) -> Iterator[str]:
     ]
     if few:
         yield (
-            f"Fewer than {FAULTS} faults were shown, so that the lower ends stay low: "
+            f"Fewer than {FAULTS} faults are visible, so the lower bounds stay low: "
             f"{', '.join(few)}."
         )
 
 
 def _find_weak(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Promised and not met, by what was looked at."""
+    """Promises that the checked candidates do not keep."""
     for kind in (CLEAN, REVIEWED, *ANYTHING):
         found = [one for one in outcomes if one.kind == kind]
         if (kept := sum(not one.drops for one in found)) < KEPT * len(found):
@@ -259,7 +256,7 @@ def share(hits: int, tried: int) -> str:
 
 
 def name_drops(outcomes: Sequence[Outcome]) -> str:
-    """First drops, most frequent first; what is corrected instead is called so."""
+    """First drops, most frequent first; candidates that were only corrected are marked."""
     names = Counter(f"{one.drops[0][0]} {one.drops[0][1]}".strip() for one in outcomes if one.drops)
     names += Counter(
         f"{one.corrected[0][0]} {one.corrected[0][1]}, corrected"

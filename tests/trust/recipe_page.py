@@ -1,5 +1,5 @@
-"""The page of a recipe over tables: what was kept and caught of its work, by the same gates and
-bounds as for classes."""
+"""The page of a recipe over tables: shares of its work that were kept and caught, by the same gates
+and with the same bounds as for classes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -36,25 +36,25 @@ _WHATS = {
 def write_recipe_page(
     recipe: RecipeName, outcomes: Sequence[Outcome], others: Sequence[Outcome] = ()
 ) -> Iterator[str]:
-    """Verifiers of all recipes over tables are derived alike, so that their errors are bounded
-    together with those of other recipes."""
+    """Verifiers of all recipes over tables are derived in the same way, so their errors are bounded
+    together."""
     outcomes = [one for one in outcomes if one.recipe == recipe]
     counted = [one for one in outcomes if one.made and not one.outage]
     yield f"# Confusion table of recipe {recipe}\n"
     yield (
-        "Work of the offline author, made by the recipe's own functions and put to the gates: "
-        "honest work must be kept, planted "
-        "faults be caught. This page is generated: `python -m tests.trust.table "
-        f"data/trust/{recipe} recipe={recipe}`. "
-        "A planted fault is never mended, so that it is the checks and "
-        f"gates alone that meet it. W4 reads for {', '.join(TABLED_READERS)}. How a fault is "
-        "called is not judged here. What nobody could "
-        "hold against anybody is not planted: "
-        f"{', '.join(f'{kind} ({prompt})' for prompt, kind in sorted(UNTOLD) if prompt in LINES[recipe].prompts) or 'nothing'}.\n"
+        "The gates check work of the offline author, made by the recipe's own functions: "
+        "they must keep honest work and catch "
+        "planted faults. `python -m tests.trust.table "
+        f"data/trust/{recipe} recipe={recipe}` generates this page. "
+        "A planted fault is never repaired, so only checks and gates "
+        f"meet it. W4 runs for {', '.join(TABLED_READERS)}. The name of a fault "
+        "is not judged here. Not planted, because no "
+        "gate can find it wrong: "
+        f"{', '.join(f'{kind} ({prompt})' for prompt, kind in sorted(UNTOLD) if prompt in LINES[recipe].prompts) or 'none'}.\n"
     )
     yield f"{COUNTED}\n{REPORTED}\n{BOUNDED}\n"
     outages = [one for one in outcomes if one.outage]
-    yield f"{len(outcomes)} candidates; {len(outages)} ended in an outage and count for nothing.\n"
+    yield f"{len(outcomes)} candidates; {len(outages)} ended in an outage and are not counted.\n"
     yield from write_honest(counted)
     yield from write_outsiders([one for one in counted if one.attacks])
     yield from write_truth(counted)
@@ -99,13 +99,13 @@ def _pool_truth(pooled: Sequence[Outcome]) -> Iterator[str]:
         for what, ends, n in _list_errors(pooled)
     ]
     yield (
-        f"With {', '.join(sorted({one.recipe for one in pooled}))} together, whose verifiers are "
-        f"derived alike: {'; '.join(found)}.\n"
+        f"Together with {', '.join(sorted({one.recipe for one in pooled}))}, whose verifiers are "
+        f"derived in the same way: {'; '.join(found)}.\n"
     )
 
 
 def _list_errors(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, int, int]]:
-    """What kind of error, ends that were judged, errors."""
+    """Sort of error, number of judged ends, number of errors."""
     for what, errors in (
         ("ρ0", [one.wrong for one in outcomes]),
         ("ρ1", [one.right for one in outcomes]),
@@ -116,7 +116,7 @@ def _list_errors(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, int, int]]:
 def _find_weak(
     recipe: RecipeName, outcomes: Sequence[Outcome], pooled: Sequence[Outcome]
 ) -> Iterator[str]:
-    """Promised and not met, by what was looked at."""
+    """Promises that the checked candidates do not keep."""
     for kind in (CLEAN, REVIEWED, *ANYTHING, "checks"):
         found = [one for one in outcomes if one.kind == kind]
         if (kept := sum(not one.drops for one in found)) < KEPT * len(found):
@@ -127,7 +127,7 @@ def _find_weak(
         if not any((one.prompt, one.kind) == (prompt, kind) for one in outcomes)
     ]
     if few:
-        yield f"Kinds of fault that were not shown once: {', '.join(few)}."
+        yield f"Kinds of fault without a visible one: {', '.join(few)}."
     planted = [one for one in outcomes if (one.prompt, one.kind) in set(list_kinds(recipe))]
     yield from _find_missed("The catalogue of faults", planted, CAUGHT)
     for prompt, kind in list_kinds(recipe):
@@ -144,7 +144,7 @@ def _find_weak(
     for (what, tried, wrong), most in zip(_list_errors(pooled), (0.001, 0.02), strict=True):
         if limit_share(wrong, tried) > most:
             yield (
-                f"{what}: {wrong} errors in {tried} ends bound it by "
+                f"{what}: {wrong} errors in {tried} ends give a bound of "
                 f"{limit_share(wrong, tried):.2%}, {most:.1%} promised."
             )
     kept = [one for one in outcomes if one.attacks]
