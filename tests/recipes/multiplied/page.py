@@ -8,33 +8,33 @@ from tests.recipes.multiplied.multiplying import Result
 
 PAGE = ROOT / "docs/audit/multiplied.md"
 CAUGHT = 0.92
-"""Share of the faults of a recipe that are to be caught: as much as of those planted in programs of
-`tests/real_authors`."""
+"""Share of the faults of a recipe that must be caught: the same as for faults planted in programs
+of `tests/real_authors`."""
 _INTRODUCTION = """
-Items that real authors wrote are changed, once each, by operators over plans, schemas, programs, tests, states, reference paths,
+Each case is one change of an item that a real author wrote. Operators change plans, schemas, programs, tests, states, reference paths,
 verifiers and texts (`tests/recipes/multiplied`). The items are those of `tests/real_authors` and
-`tests/authors/kept/again/worlds.tar.xz`. For `perturb` the factory's fourteen systems stand in for those that a real author wrote
-since, as an author would send them, and are held to what is read before a machine runs. Those of `tau2` are six environments and 23
-scenarios of two runs (`tests/recipes/multiplied/desks.json.xz`): all that the gates kept of what two real authors wrote.
+`tests/authors/kept/again/worlds.tar.xz`. For `perturb` the items are the factory's fourteen systems, in the form that an author sends,
+and not those that a real author wrote later; only the checks before a machine starts run on them. For `tau2` they are six environments
+and 23 scenarios of two runs (`tests/recipes/multiplied/desks.json.xz`): all work of two real authors that the gates kept.
 
-A **fault** is wrong by construction. It is **caught** where a check says something that it does not say of the item as it was. A
-change of a program that no check and no call of 200 random ones shows is **idle**; it is no fault. An **honest** change leaves
-all as right as it was; it is **refused** where a check says more than before. Checks are those of plans and databases, and the
-gates W1 to W13 and S1 to S17 that ask no model and look at one item; S13 is left out. Of `tau2` they are also those of the program's
+A **fault** is wrong by construction. It is **caught** if a check finds something that it does not find in the unchanged item. A
+change of a program that no check and none of 200 random calls shows is **idle**, and not a fault. An **honest** change leaves the
+item correct; it is **refused** if a check finds more than before. The checks are those of plans and databases, and the
+gates W1 to W13 and S1 to S17 that ask no model and check one item; S13 is left out. For `tau2` they are also those of the program's
 marks, the proofs of its atoms, and those of the user's words. A suspicion counts as caught, although
-without a judge it drops nothing. This page is generated: `python -m tests.recipes.multiplied`.
+without a judge it drops nothing. `python -m tests.recipes.multiplied` generates this page.
 """
 
 _MISSES = """
-- `fact_left_out`: of several facts that an answer must tell, the verifier asks for one less. The others still tell an answer from
-  none, so no gate that executes notices. Verifiers take every fact of the draft by code, so that no author can leave one out there;
-  whether each wish is demanded is read by S16, which asks a model.
+- `fact_left_out`: of several facts that an answer must contain, the verifier requires one less. The others still distinguish an answer
+  from none, so no gate that executes finds it. Code copies every fact of the draft into the verifier, so no author can leave one out
+  there. S16, which asks a model, reads whether the verifier requires each wish.
 - Programs: most are of items whose tests were recorded when tests named parts of a change (`exact` is off for them).
-- `hidden_unknown`, `hidden_told`: of what the user says or knows, S17 looks for codes, dates and numbers of four digits. "marble" and 12
-  may stand in a request for something else; the check of the user's words looks for them. Where a reply shows the date of birth before it
-  has to be known, the user need not know it.
-- `signs`, `numbers` in `tau2`: the number in the id of a second case, which no rule is about.
-- `file_differs`: the file is the one that the machine's service writes anew when it starts.
+- `hidden_unknown`, `hidden_told`: in what the user says or knows, S17 looks for codes, dates and numbers of four digits. "marble" and 12
+  may be in a request for something else; the check of the user's words looks for them. If a reply shows the date of birth before the
+  agent needs it, the user need not know it.
+- `signs`, `numbers` in `tau2`: the number in the id of a second case, which no rule mentions.
+- `file_differs`: the machine's service writes this file again when it starts.
 """
 
 
@@ -69,7 +69,7 @@ def _list_lines(found: Mapping[str, Sequence[Result]]) -> Iterator[str]:
     yield ""
     yield "## By operator"
     yield ""
-    yield "| part | operator | must be | cases | idle | as it must be | said by |"
+    yield "| part | operator | must be | cases | idle | right | found by |"
     yield "|---|---|---|---|---|---|---|"
     every = [one for results in found.values() for one in results]
     for part, operator, honest in dict.fromkeys(
@@ -88,7 +88,7 @@ def _list_lines(found: Mapping[str, Sequence[Result]]) -> Iterator[str]:
             f"of {len(counted)} | {told} |"
         )
     yield ""
-    yield "## Otherwise than it must be"
+    yield "## Wrong results"
     yield ""
     wrong = [
         f"- {recipe}: {one.item}, {one.part}/{one.operator}: "
