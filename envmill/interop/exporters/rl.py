@@ -59,7 +59,7 @@ class RlRow:
 
     @property
     def tools(self) -> list[Json]:
-        """The interface in OpenAI's spelling."""
+        """The interface in OpenAI's format."""
         return describe_tools(list_tools(self.environment))
 
     @property

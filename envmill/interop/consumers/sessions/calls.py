@@ -1,4 +1,4 @@
-"""Calls as a model writes them, and replies as it reads them: spelled as in the factory's own
+"""Calls as a model writes them, and replies as it reads them, in the format of the factory's own
 rollouts."""
 
 import json
@@ -14,12 +14,12 @@ MALFORMED: Message = {
         "message": "The arguments are no JSON object, so nothing was called. Write them anew.",
     },
 }
-"""What a policy is told of a call that could not be read."""
+"""The reply to a call that could not be parsed."""
 OVER: Message = {
     "ok": False,
     "error": {"code": "session_over", "message": "The session is over, so nothing was called."},
 }
-"""What a policy is told after the end."""
+"""The reply to a call after the end of the session."""
 
 
 def read_arguments(written: str | Mapping[str, Any] | None) -> Message | None:

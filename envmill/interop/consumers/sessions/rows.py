@@ -44,7 +44,7 @@ class ScenarioRow:
     prompt: list[dict[str, str]]
     """Messages to begin with."""
     tools: list[dict[str, Any]]
-    """Interface in OpenAI's spelling."""
+    """Interface in OpenAI's format."""
     limits: Mapping[str, float]
     """How long a rollout was allowed to be in the factory: steps, turns."""
     licence: str

@@ -33,10 +33,10 @@ class OpenEnvObservation(Observation):
 
     scenario: str = Field(default="", description="Id of the scenario.")
     messages: list[dict[str, Any]] = Field(
-        default_factory=list, description="What the policy reads first; after a reset alone."
+        default_factory=list, description="What the policy reads first; only after a reset."
     )
     tools: list[dict[str, Any]] = Field(
-        default_factory=list, description="Interface in OpenAI's spelling; after a reset alone."
+        default_factory=list, description="Interface in OpenAI's format; only after a reset."
     )
     reply: str = Field(default="", description="Reply of the tool, as JSON.")
     user: str = Field(default="", description="What the simulated user answers, in a conversation.")

@@ -90,7 +90,7 @@ def _read_one(name: str, schema: Schema) -> Any:
 
 
 def _list_values(schema: Schema) -> list[Any]:
-    """Values of an enumeration that hints can spell."""
+    """Values of an enumeration that type hints can express."""
     values = [schema["const"]] if "const" in schema else schema.get("enum", [])
     return (
         values
@@ -115,7 +115,7 @@ def _is_hinted(schema: Any) -> bool:
     if not isinstance(schema, Mapping):
         return True
     said = {"type", "description", "title", "default", "items", "anyOf", "additionalProperties"}
-    spelled = {"enum", "const"} if _list_values(schema) else set[str]()
+    choices = {"enum", "const"} if _list_values(schema) else set[str]()
     inner = [schema.get("items"), *schema.get("anyOf", ())]
     others = schema.get("additionalProperties")
     if isinstance(others, Mapping):
@@ -127,7 +127,7 @@ def _is_hinted(schema: Any) -> bool:
         and len(named) > 1
         and bool({"array", "object"} & {*named})
     )
-    return set(schema) <= said | spelled and not mixed and all(map(_is_hinted, inner))
+    return set(schema) <= said | choices and not mixed and all(map(_is_hinted, inner))
 
 
 def _defuse(text: str) -> str:
