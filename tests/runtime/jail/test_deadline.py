@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from envmill.runtime.jail import deadline as jail_deadline
 from envmill.runtime.jail.deadline import PATIENCE, Deadline, TimeUp
 
 SECONDS = 0.2
@@ -24,21 +25,29 @@ def deadline() -> Iterator[Deadline]:
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine may do as much else as it likes."""
+    monkeypatch.setattr(jail_deadline, "PATIENCE", 300)
+
+
 def compute(seconds: float) -> None:
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_step_that_computes_too_long_is_interrupted(deadline: Deadline) -> None:
     began, spent = time.monotonic(), time.process_time()
     deadline.begin(SECONDS)
     with pytest.raises(TimeUp):
         compute(60)
     assert time.monotonic() - began >= SECONDS
-    assert SECONDS <= time.process_time() - spent < PATIENCE * SECONDS
+    assert SECONDS <= time.process_time() - spent < 20 * SECONDS
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_step_that_waits_for_the_processor_is_not(deadline: Deadline) -> None:
     """It was stopped for longer than it may take, as by a machine with much else to do."""
 
@@ -51,6 +60,7 @@ def test_a_step_that_waits_for_the_processor_is_not(deadline: Deadline) -> None:
     assert _run_stopped(run, 2 * SECONDS) == 0
 
 
+@pytest.mark.usefixtures("patient")
 def test_but_it_is_when_it_has_computed_too_long(deadline: Deadline) -> None:
     def run() -> None:
         deadline.begin(SECONDS)
@@ -68,6 +78,7 @@ def test_a_step_that_only_waits_is_interrupted_later(deadline: Deadline) -> None
     assert time.monotonic() - began >= PATIENCE * SECONDS
 
 
+@pytest.mark.usefixtures("patient")
 def test_the_next_step_has_its_own_time(deadline: Deadline) -> None:
     deadline.begin(SECONDS)
     compute(SECONDS * 0.6)
