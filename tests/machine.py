@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from envmill.base.settings import ROOT
-from tests.wire import run_in
+from tests.wire import NETWORK, run_in
 
 ACCOUNTS = Path("/sys/fs/cgroup/cpuacct")
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -54,7 +54,7 @@ class Machine:
         try:
             yield process
         finally:
-            self._end()
+            self.kill()
             for stream in (process.stdin, process.stdout):
                 with contextlib.suppress(OSError):
                     if stream is not None:
@@ -63,14 +63,28 @@ class Machine:
             with contextlib.suppress(OSError):
                 self._account.rmdir()
 
-    def _end(self) -> None:
+    def kill(self) -> None:
+        """All that runs here."""
         until = time.monotonic() + 30
-        while pids := self._list_processes():
+        while pids := self.list_processes():
             assert time.monotonic() < until, pids
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, 9)
             time.sleep(0.1)
+
+    def cut(self) -> None:
+        """Nothing that it sends arrives."""
+        self._change_routes("add")
+
+    def mend(self) -> None:
+        """It reaches the others again."""
+        self._change_routes("delete")
+
+    def _change_routes(self, word: str) -> None:
+        space = f"{self.prefix}-{self.name}"
+        command = f"ip -n {space} route {word} blackhole {NETWORK}.0/25"
+        subprocess.run(command.split(), check=True)
 
     def read_spent(self) -> float:
         """Processor seconds of everything that ran here, ended processes included."""
@@ -78,9 +92,10 @@ class Machine:
 
     def read_spent_outside(self) -> float:
         """Those of processes that are there and in no jail."""
-        return sum(map(_read_outside, self._list_processes()))
+        return sum(map(_read_outside, self.list_processes()))
 
-    def _list_processes(self) -> list[int]:
+    def list_processes(self) -> list[int]:
+        """All that run here."""
         with contextlib.suppress(FileNotFoundError):
             return [int(word) for word in (self._account / "cgroup.procs").read_text().split()]
         return []

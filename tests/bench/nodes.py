@@ -22,7 +22,7 @@ import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,7 +132,7 @@ def run_locally(folder: Path, config: RunConfig, buckets: int) -> dict[str, str]
         stdout=-1,
         text=True,
     ) as flow:
-        return json.loads(_read(flow))
+        return json.loads(read_line(flow))
 
 
 def run_over(
@@ -140,24 +140,37 @@ def run_over(
 ) -> tuple[Round, dict[str, str]]:
     """The same over nodes, with a lake on S3."""
     with (
-        _open_cluster(folder, count) as (flow, services, nodes),
-        flow.start(sys.executable, *_name_flow(config, buckets, count)) as process,
+        open_cluster(folder, count) as cluster,
+        cluster.flow.start(sys.executable, *_name_flow(config, buckets, count)) as process,
     ):
-        assert _read(process) == "warm"
-        before = _take(services, nodes)
-        _go_on(process)
-        seconds = float(_read(process).removeprefix("done "))
-        after = _take(services, nodes)
-        _go_on(process)
-        contents = json.loads(_read(process))
+        assert read_line(process) == "warm"
+        before = _take(cluster)
+        go_on(process)
+        seconds = float(read_line(process).removeprefix("done "))
+        after = _take(cluster)
+        go_on(process)
+        contents = json.loads(read_line(process))
     spent = Spent(*(now - then for now, then in zip(after, before, strict=True)))
     return Round(count, seconds, spent), contents
 
 
-def _take(services: Sequence[Machine], nodes: Sequence[Machine]) -> tuple[float, ...]:
+@dataclass(frozen=True)
+class Cluster:
+    """Machines of a run over Ray nodes."""
+
+    flow: Machine
+    """It has Ray's head, too."""
+    store: Machine
+    nodes: list[Machine]
+    join: Callable[[int], None]
+    """Starts Ray on a node."""
+
+
+def _take(cluster: Cluster) -> tuple[float, ...]:
+    nodes = cluster.nodes
     of_nodes = sum(node.read_spent() for node in nodes)
     outside = sum(node.read_spent_outside() for node in nodes)
-    of_services = sum(service.read_spent() for service in services)
+    of_services = cluster.flow.read_spent() + cluster.store.read_spent()
     return of_nodes, of_nodes - outside, of_services, read_busy(range(len(nodes)))
 
 
@@ -166,24 +179,23 @@ def _name_flow(config: RunConfig, buckets: int, nodes: int) -> list[str]:
     return ["-m", "tests.bench.nodes_flow", given, str(buckets), str(nodes)]
 
 
-def _read(process: "Popen[str]") -> str:
+def read_line(process: "Popen[str]") -> str:
     assert process.stdout is not None
     if not (line := process.stdout.readline()):
         raise RuntimeError("the flow process ended early")
     return line.strip()
 
 
-def _go_on(process: "Popen[str]") -> None:
+def go_on(process: "Popen[str]") -> None:
     assert process.stdin is not None
     process.stdin.write("\n")
     process.stdin.flush()
 
 
 @contextlib.contextmanager
-def _open_cluster(
-    folder: Path, count: int
-) -> Iterator[tuple[Machine, list[Machine], list[Machine]]]:
-    """The flow's machine, all that are no nodes, and the nodes."""
+def open_cluster(folder: Path, count: int, *, keep: bool = False) -> Iterator[Cluster]:
+    """A wire, S3, Ray's head and nodes. With `keep` a node that is started again has its home still;
+    otherwise no other process sees it."""
     prefix, site = f"em{os.getpid()}", find_packages(find_house("ray"))
     names = [f"node{number}" for number in range(count)]
     with ExitStack() as opened:
@@ -196,7 +208,7 @@ def _open_cluster(
             store.start(sys.executable, "-m", "tests.lake.s3_server", "--host", where["store"])
         )
         ours |= {
-            "AWS_ENDPOINT_URL": _read(served),
+            "AWS_ENDPOINT_URL": read_line(served),
             "ENVMILL_LAKE": "s3://envmill/lake",
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
@@ -204,6 +216,7 @@ def _open_cluster(
             # On a busy machine imports take a minute.
             "RAY_agent_register_timeout_ms": "300000",
             "RAY_raylet_start_wait_time_s": "300",
+            "RAY_worker_niceness": "0",
         }
         homes = {name: folder / name for name in ("flow", *names)}
         environs = {name: ours | {"ENVMILL_HOME": str(home)} for name, home in homes.items()}
@@ -213,16 +226,29 @@ def _open_cluster(
         head = ("--head", "--port=6379", "--num-cpus=0", "--include-dashboard=false")
         its = (f"--node-ip-address={where['flow']}", f"--temp-dir={folder}/ray")
         _wait_for_ray(enter(flow.start(*ray, *head, *its)))
-        nodes: list[Machine] = []
-        for core, name in enumerate(names):
-            private = (folder / "ray", Path("/dev/shm"), homes[name])
-            nodes.append(Machine(prefix, name, homes[name], environs[name], core, private))
+        nodes = [
+            Machine(
+                prefix,
+                name,
+                homes[name],
+                environs[name],
+                core,
+                (folder / "ray", Path("/dev/shm"), *([] if keep else [homes[name]])),
+            )
+            for core, name in enumerate(names)
+        ]
+
+        def join(number: int) -> None:
+            name = names[number]
             own = (f"--num-cpus={SLOTS}", f'--resources={{"{name}": 1}}')
             command = (*ray, f"--address={at}", f"--node-ip-address={where[name]}", *own)
-            _wait_for_ray(enter(nodes[-1].start(*command)))
-        yield flow, [flow, store], nodes
+            _wait_for_ray(enter(nodes[number].start(*command)))
+
+        for number in range(count):
+            join(number)
+        yield Cluster(flow, store, nodes, join)
 
 
 def _wait_for_ray(process: "Popen[str]") -> None:
-    while "Ray runtime started" not in _read(process):
+    while "Ray runtime started" not in read_line(process):
         pass

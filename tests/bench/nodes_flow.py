@@ -45,7 +45,7 @@ async def main(config: RunConfig, buckets: int, nodes: int) -> None:
         else:
             await walk.walk([step])
         assert await walk.plan(step) == []
-    _say(json.dumps(read_contents(Lake(settings.lake))))
+    say(json.dumps(read_contents(Lake(settings.lake))))
 
 
 async def _spread(walk: Runner, stripes: list[int], nodes: int) -> None:
@@ -60,11 +60,11 @@ async def _spread(walk: Runner, stripes: list[int], nodes: int) -> None:
         for number, stripe in enumerate(first)
     ]
     tickets = set(ray.get(asked, timeout=_STARTING))
-    _say("warm")
+    say("warm")
     await asyncio.to_thread(sys.stdin.readline)
     began = time.monotonic()
     tickets |= set(ray.get([work.remote(RUN, MEASURED, stripe) for stripe in rest]))
-    _say(f"done {time.monotonic() - began}")
+    say(f"done {time.monotonic() - began}")
     await asyncio.to_thread(sys.stdin.readline)
     until = time.monotonic() + GRACE + _SEALING
     for ticket in tickets:
@@ -89,7 +89,7 @@ def _strip(row: Record) -> Any:
     return row.model_dump(exclude={"seconds"} if isinstance(row, Attrition) else None)
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
