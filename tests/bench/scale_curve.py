@@ -1,8 +1,8 @@
 """Memory and time over the size of a run: `python -m tests.bench.scale_curve` draws `docs/scale.svg` from what was measured.
 
 scale_measured.json holds one line for each run of `python -m tests.bench.growth SCENARIOS FOLDER`: its parts as they were
-printed, and how many scenarios were made. A run whose attempts were played stands in the page's table and not in the picture. Of a run that
-two processes walked, the part in which the first one ended is not known: it is left out of the right-hand picture.
+printed, and how many scenarios were made. A run whose attempts were played stands in the page's table and not in the picture. A run on a
+slower machine is left out of the right-hand picture.
 """
 
 import json
@@ -34,13 +34,13 @@ Run = Mapping[str, Any]
 
 def render(runs: Sequence[Run]) -> str:
     """Peaks of resident memory on the left, processor time of the process on the right."""
-    whole = [run for run in runs if not run.get("resumed")]
+    alike = [run for run in runs if not run.get("slower")]
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
         *_render_panel(_LEFT, "peak of resident memory, MB", runs, "peak", max, LIMIT),
-        *_render_panel(_LEFT + _SIDE + 160, "processor time, s", whole, "own", sum, None),
+        *_render_panel(_LEFT + _SIDE + 160, "processor time, s", alike, "own", sum, None),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
@@ -51,10 +51,7 @@ def _render_panel(
 ) -> Iterator[str]:
     ordered = sorted(runs, key=lambda run: run["scenarios"])
     values = {
-        group: [
-            join(run["parts"][part][name] for part in parts if part in run["parts"])
-            for run in ordered
-        ]
+        group: [join(run["parts"][part][name] for part in parts) for run in ordered]
         for group, parts in GROUPS.items()
     }
     high = top or max(value for line in values.values() for value in line)

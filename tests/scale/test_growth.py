@@ -13,8 +13,6 @@ from tests.soak import count
 
 MOST = 2048.0
 """MB of one process."""
-OVER = {(21_258, "scenarios-export")}
-"""Parts of measured runs that took more, as the page says."""
 STEEPEST = 1.1
 """Exponent of the processor time of a process over the size of a run."""
 
@@ -42,13 +40,8 @@ def test_a_run_of_many_scenarios_stays_below_two_gigabytes(tmp_path: Path) -> No
 def test_the_curve_of_the_page_is_the_one_that_was_measured() -> None:
     runs = read_measured()
     assert SVG.read_text(encoding="utf-8") == render(runs)
-    over = {
-        (run["scenarios"], name)
-        for run in runs
-        for name, part in run["parts"].items()
-        if part["peak"] > MOST
-    }
-    assert over == OVER
+    peaks = [part["peak"] for run in runs for part in run["parts"].values()]
+    assert max(peaks) <= MOST, "the page says that no part took more"
 
 
 async def test_the_scheduler_settles_every_item_of_its_simulation(tmp_path: Path) -> None:
