@@ -1,8 +1,9 @@
 """The vigil: one alarm of the driver's that ends a wait which lasts too long, and costs an answer
 in time no system call.
 
-It rings four times a second while somebody waits, and is silent while nobody does. Whom one waits
-for is charged its processor time, from the first ring on: on a busy machine it may get little of it.
+It rings four times a second while somebody waits, and is silent while nobody does. The process
+that is waited for is charged its processor time from the first ring on: on a busy machine it may get
+little of it.
 """
 
 import atexit
@@ -44,7 +45,7 @@ class DeadlineTimer:
         """When it is over its time by the clock, and how much processor time it may take."""
         self._clock: int | None = None
         self._mark = -1.0
-        """Processor time of whom one waits for, at the first ring."""
+        """Processor time of the process that is waited for, at the first ring."""
         self._rings = False
         self.on_ring: Callable[[], None] | None = None
         """Called at each ring."""
