@@ -1,13 +1,15 @@
 """The version of the code that judges: a hash over its files. Rewards of different versions are not
 compared.
 
-roots ──imports, followed──► files of ours ──hash──► version
+roots ──imports, followed──► files of ours ──code without comments──► hash ──► version
 """
 
 import ast
+import tokenize
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
 
 from envmill.base.settings import ROOT
@@ -25,13 +27,40 @@ changes no verdict."""
 
 @cache
 def find_verifier_version() -> str:
-    """Version of the running code. It hashes bytes, so a changed comment gives another version,
-    too."""
+    """Version of the running code. Docstrings and comments are not hashed: better wording changes no
+    verdict."""
     files = {*follow_imports(_ROOTS), *(path for name in _BESIDE if (path := _locate(name)))}
     named = {str(path.relative_to(ROOT)): path for path in files}
     return hash_files(
-        {name: path.read_bytes() for name, path in named.items() if name.startswith(_JUDGING)}
+        {
+            name: drop_prose(path.read_bytes())
+            for name, path in named.items()
+            if name.startswith(_JUDGING)
+        }
     )
+
+
+def drop_prose(source: bytes) -> bytes:
+    """A file's lines without docstrings and comments; everything else stays as it is written."""
+    docstrings = {
+        number
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    comments = {
+        token.start[0]: token.start[1]
+        for token in tokenize.tokenize(BytesIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    kept = list[str]()
+    for number, line in enumerate(source.decode().split("\n"), 1):
+        code = line[: comments[number]].rstrip() if number in comments else line
+        if number not in docstrings and (code or number not in comments):
+            kept.append(code)
+    return "\n".join(kept).encode()
 
 
 def hash_files(files: dict[str, bytes]) -> str:
