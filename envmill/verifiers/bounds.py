@@ -18,18 +18,18 @@ there is none."""
 
 
 def limit_share(errors: int, trials: int) -> float:
-    """The largest error rate at which so few errors still occur with probability 0.05; 1 without
-    trials."""
+    """The largest error rate at which this many errors or fewer still occur with probability 0.05.
+    It is 1 without trials."""
     if not 0 <= errors <= trials:
         raise ValueError(f"{errors} errors in {trials} trials: count both over the same ends.")
-    # Imported late: half a second that only those pay who measure.
+    # Imported here because the import takes half a second, and only this function needs it.
     from scipy.special import betaincinv  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
     return 1.0 if errors == trials else float(betaincinv(errors + 1, trials - errors, CONFIDENCE))
 
 
 def bound_errors(judged: Iterable[tuple[bool, bool]]) -> Bounds:
-    """Counts from pairs: whether an end is right, and whether the verifier accepts it."""
+    """Bounds from pairs: whether an end is right, and whether the verifier accepts it."""
     pairs = list(judged)
     wrong = [accepted for right, accepted in pairs if not right]
     sound = [accepted for right, accepted in pairs if right]

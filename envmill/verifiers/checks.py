@@ -1,4 +1,5 @@
-"""Checks about one place of a state, run by trusted code; what generated ones said is handed in."""
+"""Evaluates checks about one place of a state. Generated checks run elsewhere; the caller passes in
+their results."""
 
 from collections.abc import Mapping
 
@@ -11,13 +12,13 @@ MISSING = object()
 
 
 Said = Mapping[str, bool]
-"""Source of a generated check → what it said of the state that is judged."""
+"""Source of a generated check → whether it holds for the state that is judged."""
 
 
 def holds(check: Check, initial: Json, final: Json, keys: Keys, said: Said) -> bool:
-    """Whether the check is true of the final state. Where any value will do, it must at least be
-    another than at the start. Any will do for
-    the key of a new row that nobody has found, too."""
+    """Whether the check is true of the final state. If any value is allowed, the value must at
+    least differ from the value at the start. This also applies to the key of a new row that is not
+    matched yet."""
     if check.op == "generated":
         return said[check.source]
     found = find_value(final, check.path)

@@ -1,4 +1,5 @@
-"""Composes the verifier of a scenario: its end state, and what its polarity must prove in addition.
+"""Composes the verifier of a scenario: checks of the end state, and what the polarity requires in
+addition.
 
 changes of the oracle, two runs ──► goals, guards, frame
 facts to be told                ──► facts, without those that the request or the policy document gives away
@@ -28,14 +29,15 @@ from schemas.environment import Call, Environment
 from schemas.scenario import CallPattern, Change, Draft, Fact, Predicate, Verifier
 
 _CHANCE = 12
-"""Numbers up to this one occur in columns by chance."""
+"""Largest number that may occur in a column by chance."""
 _STEM = 4
 """Number of first letters by which two forms of a word are recognised."""
 _MOST_KEYS = 8
-"""Number of rows of one collection: an attacker that reads everything lists the first rows, too."""
+"""Maximal number of rival keys from one collection. An attacker that lists all it reads begins with
+the first rows."""
 _SHORTEST_KEY = 4
 GIVEN = "it stands in the request"
-"""Reason for refusing a fact that the user says himself."""
+"""Reason for refusing a fact that the user states in the request."""
 DOCUMENTED = "it stands in the policy document"
 """Reason for refusing a fact that the agent is given with the environment."""
 _ANYBODY = (
@@ -48,7 +50,7 @@ _ANYBODY = (
 
 @dataclass(frozen=True)
 class OracleRun:
-    """Changes of the reference path in one run, and the replies to it."""
+    """The changes and the completed calls of the reference path in one run."""
 
     changes: Sequence[Change]
     deeds: Sequence[CompletedCall]
@@ -87,8 +89,8 @@ def compose_verifier(
     if draft.polarity in ("refuse", "escalate") and any(
         fact.name not in refused for fact in draft.tell
     ):
-        # To whom it goes stands in the policy document: it may be asked for beside what had to be
-        # looked up, not alone.
+        # The policy document may name the recipient. The agent may be required to name it together
+        # with a fact that it had to look up, but not alone.
         refused = {name: reason for name, reason in refused.items() if reason != DOCUMENTED}
     facts = [
         _add_rivals(fact, draft, environment.tables, run)
@@ -145,8 +147,8 @@ def find_objection(
 
 
 def _cut(draft: Draft, fact: Fact) -> tuple[str, str]:
-    """The text that tells a fact, and what had been asked by then: a later request may name what
-    was told before."""
+    """The text that states a fact, and all requests made up to then. A later request may name a
+    value that the agent has already told."""
     if not fact.asked:
         return draft.say, draft.request
     return draft.parts[fact.asked - 1].say, "\n".join(
@@ -160,23 +162,25 @@ def _prove(
     if draft.polarity == "achieve":
         return []
     reads = {tool.name for tool in environment.tools if tool.effect == "query"}
-    # The agent is handed what stands in the policy document: it need not look for it.
+    # The agent is given the policy document, so it need not look up what the document says.
     learned = [fact for fact in facts if not is_given(fact, environment.policy_document)]
     knowledge = derive_knowledge(
         draft.initial_state, run.deeds, reads, learned, KnownWords(draft.request, draft.say)
     )
     if not knowledge:
         raise BuildError(
-            "The oracle looks at nothing: whoever says the right words without looking would pass."
+            "The oracle looks at nothing: an agent that says the right words without looking "
+            "would pass."
         )
-    # What a judge waived is not demanded, but something is: words alone must not pass.
+    # Predicates that a judge waived are dropped, unless none would remain: words alone must not
+    # pass.
     left = [one for one in knowledge if one.name not in draft.waived] or knowledge
     return [one.model_copy(update={"refused": _list_telling(draft)}) for one in left]
 
 
 def _list_telling(draft: Draft) -> list[CallPattern]:
-    """Calls on a record whose refusal gives the reason that must be told. If more than the reason
-    is asked for, the rest needs its own look-ups."""
+    """Calls on a record whose refusal gives the agent the reason that it must tell. Empty if the
+    agent must tell more than one fact: the others need their own look-ups."""
     if draft.polarity != "refuse" or len(draft.tell) != 1:
         return []
     keys = {key for rows in draft.initial_state.values() if is_object(rows) for key in rows}
@@ -188,7 +192,7 @@ def _list_telling(draft: Draft) -> list[CallPattern]:
 
 
 def _mask(predicate: Predicate, environment: Environment) -> Predicate:
-    """A read that is required itself, without the arguments that do not matter."""
+    """The predicate. A required read loses the arguments that do not matter."""
     tool = next((tool for tool in environment.tools if tool.name == predicate.call.name), None)
     if predicate.op != "required" or tool is None:
         return predicate
@@ -197,8 +201,8 @@ def _mask(predicate: Predicate, environment: Environment) -> Predicate:
 
 
 def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun) -> Fact:
-    """The fact with rivals. Some reply contains the fact's value, so a policy that names records the
-    reference path never saw, or other values, is guessing."""
+    """The fact with rival values added. Some reply contains the fact's value. So an agent that
+    names other values, or records that the reference path never saw, is guessing."""
     if draft.polarity == "achieve":
         return fact
     met = {
@@ -226,8 +230,8 @@ def _add_rivals(fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRu
 
 
 def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
-    """If a record of a reply has the number that must be told: the values of the other records of
-    that reply in the same place."""
+    """Rivals from a reply in which a record holds the number that the agent must tell: the values
+    of the same field in the reply's other records."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     for deed in run.deeds:
@@ -251,8 +255,8 @@ def _list_beside(fact: Fact, draft: Draft, run: OracleRun) -> Iterator[Json]:
 def _list_column(
     fact: Fact, draft: Draft, tables: Sequence[Table], run: OracleRun
 ) -> Iterator[Json]:
-    """If rows have short keys, which any text may contain: the values of other rows in the column
-    from which a reply told the number."""
+    """Rivals from the column in which a reply showed the number: the values of the other rows. They
+    are needed where rows have short keys, which any text may contain."""
     if fact.kind != "number" or not isinstance(fact.value, int | float):
         return
     told = [row for deed in run.deeds for row in _list_rows(list(deed.parts))]
@@ -271,9 +275,10 @@ def _list_column(
 
 
 def _may_mean(column: str, fact: Fact, draft: Draft) -> bool:
-    """Whether the number that must be told may come from this column. A small number, such as a
-    count of records, occurs in many columns by chance. Then the fact or the request must share a
-    word with the column's name; else an honest report of the parts of a sum would be refused."""
+    """Whether the number that the agent must tell may come from this column. A small number, such
+    as a count of records, occurs in many columns by chance. For a small number, the fact's name or
+    the request must share a word with the column's name. Otherwise the verifier would reject an
+    honest report of the parts of a sum."""
     if not isinstance(fact.value, int) or abs(fact.value) > _CHANCE:
         return True
     words = normalise(f"{fact.name} {draft.request}")

@@ -1,4 +1,4 @@
-"""The verdict of any verifier: generated checks are heard in the judge zygote, everything else is
+"""Decides the verdict of any verifier. Generated checks run in the judge zygote; everything else is
 decided here.
 
 generated ──► judge zygote ──► yes / no / neither ─┐
@@ -18,7 +18,7 @@ from schemas.scenario import Check, Verifier
 
 
 async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: str) -> Verdict:
-    """The verdict on an ending. An outage of the jail raises SandboxError: it is no verdict."""
+    """The verdict on an ending. An outage of the jail raises SandboxError and gives no verdict."""
     asked = [check for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
     heard = await run_checks(sandbox, asked, ending, clock)
     silent = next(
@@ -37,8 +37,8 @@ async def decide(sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: st
 async def measure(
     sandbox: Sandbox, verifier: Verifier, ending: Ending, clock: str
 ) -> Mapping[str, list[int]]:
-    """Goals that hold and guards that are broken in the middle of an attempt; BuildError names a
-    check that says neither yes nor no."""
+    """Goals that hold and guards that are broken in the middle of an attempt. Raises BuildError,
+    which names the check, if a check says neither yes nor no."""
     asked = [check for check in (*verifier.guards, *verifier.goals) if check.op == "generated"]
     heard = await run_checks(sandbox, asked, ending, clock)
     for check, said in zip(asked, heard, strict=True):
@@ -54,8 +54,8 @@ async def measure(
 async def sort_checks(
     sandbox: Sandbox, checks: Sequence[Check], initial: Json, clock: str
 ) -> tuple[list[Check], list[Check]]:
-    """Goals and guards, found by running every check on the untouched state; BuildError names one
-    that says neither yes nor no."""
+    """Goals and guards, found by running every check on the untouched state. Raises BuildError,
+    which names the check, if a check says neither yes nor no."""
     asked = [check for check in checks if check.op == "generated"]
     heard = await run_checks(sandbox, asked, Ending(initial, initial), clock)
     for check, said in zip(asked, heard, strict=True):
@@ -71,7 +71,7 @@ async def sort_checks(
 async def run_checks(
     sandbox: Sandbox, asked: Sequence[Check], ending: Ending, clock: str
 ) -> list[CheckReply]:
-    """What each generated check says, all in one process forked for it."""
+    """The reply of each generated check. All checks run in one process, forked for them."""
     if not asked:
         return []
     try:
@@ -85,10 +85,11 @@ async def run_checks(
             )
         )
     except BuildError as error:
-        # A state too large to travel: nothing can be said about it.
+        # The state is too large to send to the jail, so no check can say anything about it.
         return [CheckReply(None, "bad_state", error.message) for _ in asked]
 
 
 def _quote(check: Check, said: CheckReply) -> str:
-    """A check that raises, hangs or changes what it was shown says nothing about the policy."""
+    """The reason of an error. A check that raises, hangs or changes its input says nothing about
+    the policy."""
     return f"check {check.name} said neither yes nor no ({said.code}): {said.message}"

@@ -1,5 +1,5 @@
-"""A verifier in plain sentences, one for each demand. A reader gets them and says which words of
-the request ask for each.
+"""Renders a verifier as plain sentences, one for each demand. A reader says which words of the
+request ask for each demand.
 
 goals, guards outside the frame, facts, procedure, columns that must hold a text ─► sentences, rows named by their labels
 """
@@ -20,8 +20,8 @@ _MOST = 4
 
 
 def render_demands(scenario: Scenario) -> Iterator[str]:
-    """Every demand that the request must ask for. That nothing else changes needs no request;
-    forbidden calls change something else."""
+    """Every demand that the request must ask for. The frame and the forbidden calls are left out: a
+    request need not say that nothing else may change."""
     verifier, state = scenario.verifier, scenario.initial_state
     frame = {tuple(path) for path in verifier.frame}
     for goal in verifier.goals:

@@ -55,8 +55,8 @@ def asks_for_something(verifier: Verifier) -> bool:
 def pair_rows(
     ours: Sequence[Change], theirs: Sequence[Change], met: Met = NOTHING_MET
 ) -> list[tuple[Change, Change]]:
-    """Pairs of new rows of both runs, by similarity. Of similar rows, the ones that the same call
-    returned are paired."""
+    """Pairs of new rows of both runs, by similarity. Among equally similar rows, `met` pairs those
+    that the same call returned."""
     pairs: list[tuple[Change, Change]] = []
     left = list(theirs)
     for change in ours:
@@ -88,8 +88,8 @@ def pair_rows(
 
 
 def meet_keys(deeds: Sequence[CompletedCall], elsewhere: Sequence[CompletedCall]) -> Met:
-    """Texts that differ between the replies of two runs of one path, by the first place where they
-    occur."""
+    """Texts and numbers that differ between the replies of two runs of one path. The first place
+    where a value occurs decides."""
     met: dict[str, str] = {}
     for one, other in zip(deeds, elsewhere, strict=False):
         theirs = dict(list_pointers(list(other.parts)))

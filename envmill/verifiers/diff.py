@@ -1,7 +1,7 @@
 """Differences between two JSON states as records, row by row and field by field.
 
-A verdict on a large state of which little changed costs what spelling it once costs: collections
-whose bytes agree are passed over.
+Collections with equal bytes are skipped. So a verdict on a large state with few changes costs as
+much as serialising the state once.
 """
 
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ from schemas.scenario import Change
 __all__ = ["Spelled", "apply_changes", "diff_states", "render_state", "same"]
 
 Spelled: TypeAlias = Mapping[str, bytes]
-"""Collection → its bytes, keys sorted."""
+"""Collection → its serialised bytes, keys sorted."""
 
 
 def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list[Change]:
-    """Changes that lead from one state to the other, in path order. Lists are compared whole:
-    positions carry no identity.
+    """Changes that lead from one state to the other, in path order. Lists are compared as a whole,
+    because a position does not identify an item.
 
-    `known` is what `render_state` made of the state before, for those who compare many with one.
+    `known` is `render_state` of the state before, for callers that compare many states with one.
     """
     if before is after:
         return []
@@ -37,12 +37,12 @@ def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list
 
 
 def render_state(state: Mapping[str, Json]) -> Spelled:
-    """Every collection's bytes."""
+    """The serialised bytes of each collection."""
     return {key: spelled for key, value in state.items() if (spelled := _render(value)) is not None}
 
 
 def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str, Json]:
-    """The state the changes lead to; what they leave alone is shared with the state before."""
+    """The state that the changes lead to. It shares its unchanged parts with the state before."""
     after = dict(before)
     for change in changes:
         here = after
@@ -59,16 +59,15 @@ def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str
 def _agree(
     key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: Spelled | None
 ) -> bool:
-    """Whether a collection is the same to the byte; what differs in spelling alone is found out by
-    looking."""
+    """Whether a collection has the same bytes in both states. If False, a comparison of the rows
+    may still find no change."""
     if key not in before or key not in after:
         return False
     if before[key] is after[key]:
         return True
     if _shares_rows(before[key], after[key]):
         return False
-    # A state that was looked at in the jail comes with its keys sorted: to sort again doubles the
-    # time.
+    # The jail returns a state with its keys sorted. Sorting it again would double the time.
     spelled = _render(after[key], sort=False)
     return spelled is not None and spelled == (
         known[key] if known and key in known else _render(before[key])
@@ -76,8 +75,8 @@ def _agree(
 
 
 def _shares_rows(before: Json, after: Json) -> bool:
-    """Whether the one was read against the other: then they differ, and only where rows are other
-    objects."""
+    """Whether one collection was read against the other, so that unchanged rows are the same
+    objects. Then the two differ, and only in rows that are different objects."""
     if not (is_object(before) and is_object(after)) or not before:
         return False
     ends = (next(iter(before)), next(reversed(before)))

@@ -1,4 +1,4 @@
-"""The ending of a rollout: all that a verifier may look at."""
+"""The ending of a rollout: everything that a verifier may read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +13,12 @@ from schemas.environment import Call
 from schemas.scenario import Draft, Fact, Scenario
 
 AGREED = "Yes, please."
-"""What the user answers along a reference path to what it asks before a call."""
+"""The user's answer to each question that a reference path asks before a call."""
 
 
 class CallObservation(Protocol):
-    """What was observed of a call. No more is asked of the sandbox: exports carry the judge, and it
-    stands without one."""
+    """The observed result of a call. It asks for nothing else of the sandbox, because exports
+    contain the judge without a sandbox."""
 
     @property
     def outcome(self) -> Literal["ok", "rejection", "failure"]: ...
@@ -30,33 +30,33 @@ class CallObservation(Protocol):
 
 @dataclass(frozen=True)
 class CompletedCall:
-    """A call that was made, and what came of it."""
+    """A call and its result."""
 
     call: Call
-    """What was asked for."""
+    """The call as it was made."""
     outcome: Literal["ok", "rejection", "failure"]
-    """Only what ended in `ok` happened."""
+    """Only a call that ended in `ok` had an effect."""
     code: str = ""
     """Reason code, empty when ok."""
     parts: Sequence[Json] = ()
-    """What the tool answered."""
+    """The tool's reply."""
     after: int = 0
-    """How many messages of the agent had been answered before it was made."""
+    """Number of the agent's messages that the user had answered before the call."""
 
     @cached_property
     def told(self) -> ReplyValues:
-        """The answer, as predicates ask for it."""
+        """The values of the reply, as predicates search them."""
         return ReplyValues(self.parts)
 
     @classmethod
     def of(cls, call: Call, seen: CallObservation) -> "CompletedCall":
-        """A call with what was observed of it."""
+        """Combines a call with its observed result."""
         return cls(call, seen.outcome, seen.code, seen.parts)
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Two states, and what was done and said between them."""
+    """The states at the start and the end, and the calls and messages between them."""
 
     initial: Json
     """State at the start."""
@@ -65,20 +65,19 @@ class Ending:
     deeds: Sequence[CompletedCall] = ()
     """Calls in the order they were made."""
     said: Sequence[str] = ()
-    """What the agent told the user, in order; the last words last."""
+    """The agent's messages to the user, in order."""
     spelled: Spelled | None = None
-    """Bytes of the state at the start, for those who judge many endings of one scenario."""
+    """Serialised state at the start, for callers that judge many endings of one scenario."""
     ended: Sequence[int] = ()
-    """Of several requests made in turn: how many messages had been said when each but the last was
-    ended. Empty where all was asked at
-    once."""
+    """For requests made in turn: the number of messages when each request except the last ended.
+    Empty if there was only one request."""
     answers: Sequence[str] | None = ()
-    """What the user answered to each message; the last may have none. None where nobody recorded
-    it."""
+    """The user's answer to each message; the last message may have none. None if the answers were
+    not recorded."""
 
     def find_messages(self, fact: Fact) -> Sequence[str]:
-        """Messages in which a fact counts: of one that a request asks for, those before the next
-        request was made."""
+        """Messages in which a fact counts. If one of several requests asks for the fact, only the
+        messages between this request and the next count."""
         if not fact.asked or not self.ended:
             return self.said
         begins = (0, *self.ended, len(self.said))
@@ -90,15 +89,14 @@ class Ending:
 
     @staticmethod
     def list_words(path: Draft | Scenario) -> tuple[str, ...]:
-        """What the agent says along a reference path: at its end, or at the end of each of its
+        """The agent's words along a reference path: at its end, or at the end of each of its
         requests."""
         return tuple(say for say in ([part.say for part in path.parts] or [path.say]) if say)
 
     @staticmethod
     def find_ended(path: Draft | Scenario, said: Sequence[str]) -> tuple[int, ...]:
-        """`ended` of an ending in which as much was said as along the reference path. Empty
-        elsewhere: which message answers which
-        request is not known then."""
+        """`ended` of an ending with as many messages as the reference path. Empty otherwise,
+        because it is unknown which message answers which request."""
         counts = list(accumulate(bool(part.say) for part in path.parts))
         return tuple(counts[:-1]) if counts and counts[-1] == len(said) else ()
 
@@ -106,8 +104,8 @@ class Ending:
     def ask_along(
         deeds: Sequence[CompletedCall], said: Sequence[str]
     ) -> "tuple[list[CompletedCall], list[str], list[str]]":
-        """Deeds of a path with what it asks before them, all that is said with its last words, and
-        the answers: the user agrees."""
+        """Adds the questions that a path asks before its calls. Returns the deeds, all messages
+        including the last words, and the user's answers, which always agree."""
         asked, made = list[str](), list[CompletedCall]()
         for deed in deeds:
             asked += [deed.call.asks] if deed.call.asks else []
@@ -115,7 +113,7 @@ class Ending:
         return made, [*asked, *said], [AGREED] * len(asked)
 
     def describe(self) -> Json:
-        """What was done and said, as generated checks are shown it."""
+        """The calls and messages, in the form that generated checks receive."""
         calls = [
             {
                 **deed.call.model_dump(),

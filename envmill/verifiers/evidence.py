@@ -1,4 +1,4 @@
-"""Evidence: what failed of a verifier, with what it asks for and what was found instead, as plain
+"""Evidence: each failed part of a verifier, with the expected and the found value, as plain
 JSON."""
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from schemas.base import Json, canonical_json
 from schemas.scenario import Change, Check, Fact, Predicate
 
 _LONGEST = 600
-"""Characters of a value that are shown."""
+"""Maximal characters of a value that the evidence shows."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,15 @@ class Failing:
     name: str
     expected: Json
     found: Mapping[str, Json]
-    """`{"found": value}`, and nothing where nothing was there."""
+    """`{"found": value}`; empty if no value was there."""
     reason: str
     """The same in words."""
     weight: float = 1.0
     place: str = ""
-    """Collection that it is about, of a part of the end state."""
+    """Collection that a part of the end state is about; empty for other parts."""
 
     def describe(self) -> Json:
-        """As it is stored. A key is left out where nothing was there: null is a value."""
+        """The stored form. A missing value has no key, because null is a value."""
         shown = {name: _clip(value) for name, value in self.found.items()}
         return {
             "component": self.component,
@@ -40,8 +40,8 @@ class Failing:
 
 
 def show_check(component: str, check: Check, final: Json, added: Sequence[Change] = ()) -> Failing:
-    """A guard that broke, or a goal that was missed; for a row that was wanted, the new rows beside
-    it."""
+    """A broken guard or a missed goal. If a new row is missing, the evidence shows the other new
+    rows of its collection."""
     what = "guard broken" if component == "guards" else "goal missed"
     expected: dict[str, Json] = {"op": check.op, "path": check.path}
     if check.op in ("equals", "present"):
@@ -67,7 +67,7 @@ def show_check(component: str, check: Check, final: Json, added: Sequence[Change
 
 
 def show_change(change: Change) -> Failing:
-    """A change that nothing declared."""
+    """A change that neither the frame nor a goal declares."""
     place = ".".join(change.path)
     expected = {} if change.op == "add" else {"value": change.before}
     found = {} if change.op == "remove" else {"found": change.after}
@@ -92,7 +92,7 @@ def show_predicate(component: str, predicate: Predicate, found: Json) -> Failing
 
 
 def show_fact(fact: Fact, shortfall: Shortfall) -> Failing:
-    """What the user was not told, and what was said."""
+    """A fact that the agent did not tell the user, and what it said instead."""
     written = fact.model_dump(
         mode="json", include={"kind", "value", "also", "rivals"}, exclude_defaults=True
     )
@@ -102,7 +102,7 @@ def show_fact(fact: Fact, shortfall: Shortfall) -> Failing:
 
 
 def _clip(value: Json) -> Json:
-    """A long value as the beginning of its JSON, marked as such."""
+    """The value. A long value becomes the beginning of its JSON, with its length."""
     spelled = canonical_json(value)
     return (
         value if len(spelled) <= _LONGEST else f"{spelled[:_LONGEST]}… ({len(spelled)} characters)"

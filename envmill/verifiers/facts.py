@@ -1,7 +1,7 @@
-"""Facts: whether a message tells the user what it must. Text, numbers and dates are read as people
-write them, patterns by RE2.
+"""Facts: whether a message tells the user a required value. Texts, numbers and dates are parsed as
+people write them; RE2 runs patterns.
 
-last words ──► mentions of the fact ──► one that is not taken back, and no rival beside it ──► communicated
+messages ──► mentions of the fact ──► one is not denied, and no rival is stated ──► communicated
 """
 
 import re
@@ -20,19 +20,21 @@ from schemas.base import Json
 from schemas.scenario import Fact
 
 LONGEST = 4000
-"""Characters of a message: a longer one is a recital, and has communicated nothing."""
+"""Maximal characters of a message. A longer message recites everything and communicates nothing."""
 _LEAST_LETTERS = 2
 _COPIED = re.compile(r"\{\s*['\"][^{}]*(?:\}|$)")
 _FIELD = re.compile(r"['\"][\w -]{1,40}['\"]\s*:")
 _LEAST_FIELDS, _FEW_FIELDS = 4, 2
-"""Of an object in a message: one of fewer may be the shape in which an answer was asked for. A
-pattern is for words, which are not asked for so: names of two fields and more are nobody's
-reasons."""
+"""Minimal number of fields of an object in a message that counts as a copied record. A smaller
+object may be the requested form of the answer. For a pattern, the second number applies, because a
+pattern describes words, and no request asks for words in an object."""
 _KEY = re.compile(r"[A-Za-z]+[_-]\w*\d\w*")
 _LEAST_RIVALS = 2
-"""Of a text that one rival may be said behind: with fewer, two guesses would cover all of them."""
+"""Minimal number of rivals of a text if a message may state one rival after it. With fewer rivals,
+two guesses would cover all of them."""
 _MANY_RIVALS = 3
-"""Numbers among which a guess gains nothing: a report may say them before the answer."""
+"""Number of rival numbers among which a guess gains nothing. A report may state them before the
+answer."""
 _PROSE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|be|been|there|none|i|you|it|they|she|he|we|comes?|makes?)\b"
 )
@@ -42,7 +44,7 @@ _LINK = re.compile(
     r"\W{0,2}(?: ?[^\W\d]+)?(?:(?P<choice>,? or (?:else |maybe |perhaps |rather |also )?)|, "
     r")(?:the |on |at |and )?(?:[$€£]\s?)?"
 )
-"""What stands between answers in a row: "238 litres, 250 or 226"."""
+"""Text between the answers of a list: "238 litres, 250 or 226"."""
 _CODE = re.compile(
     r"(?<![^\W_])(?:[^\W_]{1,12}[-:/.]){0,3}[^\W\d_]{0,6}\d[^\W_]{0,12}(?:[-:/.][^\W_]{1,12}){0,3}(?![^\W_])"
 )
@@ -50,13 +52,12 @@ _CODE = re.compile(
 _NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]")
 
 Shortfall: TypeAlias = dict[str, Json] | None
-"""What was found instead of the fact; None when it was communicated."""
+"""What was found instead of the fact; None if the fact was communicated."""
 
 
 def find_shortfall(fact: Fact, said: Sequence[str], beside: Sequence[Fact] = ()) -> Shortfall:
-    """Why a fact was not communicated; None when it was. `beside` are the other facts that are to
-    be told: naming one of them as well is
-    no hedge."""
+    """Why a fact was not communicated; None if it was. `beside` are the other facts that the agent
+    must tell: a message that also states one of them does not hedge."""
     messages = said[-1:] if fact.where == "last" else said
     shortfalls = [_judge_message(fact, message, beside) for message in messages]
     if any(shortfall is None for shortfall in shortfalls):
@@ -70,8 +71,8 @@ def communicates(fact: Fact, message: str) -> bool:
 
 
 def is_given(fact: Fact, text: str) -> bool:
-    """Whether a text that the agent is handed holds the fact already: who repeats it has learned
-    nothing."""
+    """Whether a text that the agent is given already contains the fact. An agent that repeats such
+    a fact has learned nothing."""
     if fact.kind == "pattern" and _matches(fact, text):
         return True
     plain = normalise(text)
@@ -81,7 +82,7 @@ def is_given(fact: Fact, text: str) -> bool:
 
 
 def check_fact(fact: Fact) -> None:
-    """BuildError for a fact that nobody could decide on, or that anything would communicate."""
+    """Raises BuildError for a fact that cannot be judged, or that any message would communicate."""
     if fault := _find_fault(fact):
         raise BuildError(f"The fact {fact.name!r} cannot be judged: {fault}.")
 
@@ -121,16 +122,16 @@ def _read(fact: Fact, message: str) -> str:
 
 
 def _drop_records(message: str, least: int) -> str:
-    """Whoever copies a record as a reply had it has read something, and told nobody what of it
-    matters."""
+    """The message without copied records. A message that copies a whole record shows that the agent
+    read it, but not which value answers the question."""
     return _COPIED.sub(
         lambda copied: " " if len(_FIELD.findall(copied[0])) >= least else copied[0], message
     )
 
 
 def _drop_numbering(message: str) -> str:
-    """Whoever numbers the lines of a list says nothing by it; a single line that begins with a
-    number may be the answer."""
+    """The message without the numbers of its list items. A single line that begins with a number
+    stays, because the number may be the answer."""
     return _NUMBERED.sub("", message) if len(_NUMBERED.findall(message)) > 1 else message
 
 
@@ -142,8 +143,8 @@ def _is_mentioned(fact: Fact, message: str, text: str) -> bool:
 
 
 def _matches(fact: Fact, message: str) -> bool:
-    """Whether a pattern is found in a message as it is, or with its line breaks and double spaces
-    taken for single ones."""
+    """Whether a pattern matches a message as it is, or with line breaks and repeated spaces
+    replaced by single spaces."""
     return any(
         regex.is_found(str(fact.value), each)
         for each in dict.fromkeys((message, _join_lines(message)))
@@ -155,8 +156,8 @@ def _join_lines(message: str) -> str:
 
 
 def _is_hedged(fact: Fact, text: str, beside: Sequence[Fact]) -> bool:
-    """Whether every mention is one of two: "238 or 250 litres". A question may name several, and so
-    may what else is to be told."""
+    """Whether every mention is one of several alternatives: "238 or 250 litres". Alternatives in a
+    question do not count, nor do values of other facts that the agent must tell."""
     told = [
         span
         for one in beside
@@ -174,8 +175,8 @@ def _is_hedged(fact: Fact, text: str, beside: Sequence[Fact]) -> bool:
 
 
 def _has_alternative(fact: Fact, text: str, span: Span, known: Sequence[Span]) -> bool:
-    """Whether it stands in a row of answers with an `or`, of which one at least is neither it nor
-    anything else that is to be told."""
+    """Whether a mention stands in a list of answers joined by `or`. At least one of these answers
+    must be neither the fact nor another fact that the agent must tell."""
     begin, end = next(place for place in _list_sentences(text) if place[0] <= span[0] < place[1])
     if text[begin:end].rstrip().endswith("?"):
         return False
@@ -200,8 +201,8 @@ def _has_alternative(fact: Fact, text: str, span: Span, known: Sequence[Span]) -
 
 
 def _list_alike(fact: Fact, text: str) -> list[Span]:
-    """Where something stands that could be the answer: another number, date, or code. Of other
-    words nobody can tell."""
+    """Spans of values that could be the answer: other numbers, dates, or codes. For other words,
+    this cannot be decided."""
     if fact.kind == "number":
         own = read_number(fact.value) or Decimal(0)
         return [one.span for one in find_numbers(text) if one.value not in (own * 100, own / 100)]
@@ -215,15 +216,15 @@ def _list_alike(fact: Fact, text: str) -> list[Span]:
 
 
 def _find_rival(fact: Fact, message: str, text: str) -> Json:
-    """The first that is said and not taken back. One that is part of the fact is said with it; one
-    that the fact is part of is not."""
+    """The first rival that the message states and does not deny; None if there is none. A rival
+    inside a mention of the fact does not count. A rival that contains the fact does."""
     if fact.kind == "pattern":
         text, own, kind = _leave_out(str(fact.value), message), list[Span](), "text"
     else:
         own, kind = [*_find(fact.kind, fact.value, text), *_find_also(fact, text)], fact.kind
     said: list[tuple[Json, Span]] = []
     for rival in fact.rivals:
-        # The number in a key is none that was said.
+        # A number inside a key is not a stated number.
         for span in _find("text" if _is_key(fact, rival) else kind, rival, text):
             if not is_denied(text, span) and not any(
                 start <= span[0] and span[1] <= end for start, end in own
@@ -238,28 +239,28 @@ def _find_rival(fact: Fact, message: str, text: str) -> Json:
 
 
 def _is_key(fact: Fact, rival: Json) -> bool:
-    """Whether it is a key, which nobody says in a report; where the answer itself looks like one,
-    people call things so."""
+    """Whether a rival is a key, which people do not state in a report. If the answer itself looks
+    like a key, people use such names, and the result is False."""
     looks = isinstance(rival, str) and _KEY.fullmatch(rival) is not None
     return looks and not (fact.kind == "text" and _KEY.fullmatch(str(fact.value)))
 
 
 def _read_aloud(fact: Fact, message: str) -> str:
-    """The message with its capitals, character for character as `_read` has it where lengths
-    stay."""
+    """The message with its capitals. If normalising keeps the length, its positions are those of
+    `_read`."""
     return _drop_numbering(message) if fact.kind == "number" else message
 
 
 def _is_report(
     fact: Fact, said: Sequence[tuple[Json, Span]], own: Sequence[Span], message: str
 ) -> bool:
-    """Whether the rivals are said in a full report of the answer, and not in its place.
+    """Whether the message states the rivals in a full report of the answer, and not instead of the
+    answer.
 
-    A sentence says the fact and no rival. Every rival stands in a sentence of another shape, and
-    behind that one, unless there are so
-    many rivals that a guess among them gains nothing; that sentence or those of the rivals are
-    prose. A recital has one shape for all:
-    "S1 has 2. S2 has 5."
+    A sentence states the fact and no rival. Every rival stands in a later sentence of another
+    shape. If there are so many rivals that a guess gains nothing, a rival may also come earlier.
+    The fact's sentence or all sentences with rivals are prose. A recital has one shape for all: "S1
+    has 2. S2 has 5."
     """
     text = normalise(message)
     if (
@@ -309,14 +310,15 @@ def _find_all(fact: Fact, rival: Json, text: str) -> list[Span]:
 
 
 def _list_sentences(text: str) -> list[Span]:
-    """Where sentences and lines stand, without gaps."""
+    """Spans of sentences and lines, without gaps."""
     ends = [match.end() for match in _SENTENCE.finditer(text)]
     begins = [0, *(end for end in ends if end < len(text))]
     return list(zip(begins, [*begins[1:], len(text)], strict=True))
 
 
 def _shape(bare: str, place: Span) -> tuple[str, ...]:
-    """A sentence without names and numbers, of a message without its answers."""
+    """The words of a sentence that begin with a small letter. The answers in the message must be
+    blanked out."""
     return tuple(
         word for word in re.findall(r"[^\W\d_]+", bare[place[0] : place[1]]) if word[0].islower()
     )
@@ -324,13 +326,13 @@ def _shape(bare: str, place: Span) -> tuple[str, ...]:
 
 @lru_cache(16)
 def _leave_out(pattern: str, message: str) -> str:
-    """A normalised message without what a pattern finds in it: facts of one reason, and verdicts on
-    one message, ask again and again."""
+    """A normalised message without the matches of a pattern. Cached, because several facts and
+    verdicts need the same result."""
     return normalise(regex.drop(pattern, _join_lines(message)))
 
 
 def _find(kind: str, value: Json, text: str) -> list[Span]:
-    """Where a value stands in a normalised text."""
+    """Spans of a value in a normalised text."""
     if kind == "number" and (number := read_number(value)) is not None:
         return [said.span for said in find_numbers(text) if is_same_number(said, number)]
     if kind == "date" and (day := read_date(value)) is not None:

@@ -1,7 +1,7 @@
 """The judgement of an ending: guards · frame · procedure · harm × weighted goals and facts.
 
-reward = 1 if everything holds, else 0; a verifier that pays in part pays its goals and facts while
-all that gates them holds
+reward = 1 if everything holds, else 0. A verifier that pays in part pays for the goals and facts
+that hold, as long as everything that gates the reward holds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ NOTHING: Said = MappingProxyType({})
 
 
 def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
-    """The verdict on an ending; needs nothing of the program that made it. Generated checks must
-    have been heard (see `court`)."""
+    """The verdict on an ending. It does not need the program that led to the ending. Generated
+    checks must have run before (see `court`)."""
     if fault := _find_fault(verifier, said):
         return make_error(fault)
     if needs_answers((*verifier.procedure, *verifier.harm), ending):
@@ -54,10 +54,10 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
 
 
 def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
-    """The verdict of one that pays all or nothing, where the first thing that is looked for is
-    amiss; None where it takes `judge`.
+    """The verdict of an all-or-nothing verifier whose first failed check is cheap to find; None if
+    only `judge` can tell.
 
-    For those who judge many endings that are meant to fail: its evidence is that one thing.
+    For callers that judge many endings that should fail. The evidence contains only this one check.
     """
     if verifier.partial or _hears(verifier):
         return None
@@ -82,8 +82,8 @@ def glance(verifier: Verifier, ending: Ending) -> Verdict | None:
 
 
 def has_lost(verifier: Verifier, said: Sequence[str]) -> bool:
-    """Whether whoever says this, and nothing else, has failed wherever it ends: a fact is untold,
-    and no part of the rest is paid."""
+    """Whether an agent that says only this has failed in every end state: a fact is missing, and
+    the verifier pays nothing in part."""
     if verifier.partial or _hears(verifier):
         return False
     try:
@@ -95,7 +95,8 @@ def has_lost(verifier: Verifier, said: Sequence[str]) -> bool:
 
 
 def _hears(verifier: Verifier) -> bool:
-    """Whether a generated check has a say: it may break down, and then there is no verdict."""
+    """Whether the verifier has a generated check. Such a check may break down, and then there is no
+    verdict."""
     return any(check.op == "generated" for check in (*verifier.goals, *verifier.guards))
 
 
@@ -110,12 +111,12 @@ def _lose(failing: Failing) -> Verdict:
 
 
 def make_error(reason: str) -> Verdict:
-    """No verdict on the policy: nothing was found out about it."""
+    """An error: the verifier could find out nothing about the policy."""
     return Verdict(outcome="error", reward=None, components={}, reason=reason[:2000])
 
 
 def find_stray(verifier: Verifier, changes: list[Change], keys: Keys) -> list[Change]:
-    """Changes nothing declared: every new row needs a goal of its own."""
+    """Changes that neither the frame nor a goal declares. Every new row needs its own goal."""
     excused = [[*verifier.goals[number].path, key] for number, key in keys.items()]
     declared = {tuple(path) for path in (*verifier.frame, *excused)}
     return [
@@ -130,8 +131,8 @@ def find_stray(verifier: Verifier, changes: list[Change], keys: Keys) -> list[Ch
 def classify(
     checks: list[Check], initial: Json, said: Said = NOTHING
 ) -> tuple[list[Check], list[Check]]:
-    """Goals are false at the start, guards true: found by running them. A new row is never there at
-    the start."""
+    """Sorts checks by running them on the initial state: goals are false there, guards are true. A
+    check for a new row is always a goal."""
     guards = [
         check
         for check in checks
@@ -153,7 +154,7 @@ def _find_fault(verifier: Verifier, said: Said) -> str:
 def _find_failing(
     verifier: Verifier, ending: Ending, changes: list[Change], keys: Keys, said: Said
 ) -> Iterator[Failing]:
-    """All that fails, what gates the reward first."""
+    """Every part that fails. Parts that gate the reward come first."""
     initial, final = ending.initial, ending.final
     for check in verifier.guards:
         if not holds(check, initial, final, keys, said):
@@ -190,7 +191,8 @@ def _find_breaches(
 
 
 def _list_components(verifier: Verifier) -> list[str]:
-    """Those the verifier has; a frame is always there, since an empty one lets nothing change."""
+    """Components that the verifier has. It always has a frame, because an empty frame allows no
+    change."""
     there = {
         "guards": verifier.guards,
         "frame": True,
@@ -203,12 +205,13 @@ def _list_components(verifier: Verifier) -> list[str]:
 
 
 def _share(verifier: Verifier, component: str, failing: Sequence[Failing]) -> float:
-    """All or nothing of what gates the reward; of goals and facts the weight that was reached."""
+    """1 or 0 for a component that gates the reward. For goals and facts, the share of the weight
+    that was reached."""
     lost = [one.weight for one in failing if one.component == component]
     if component not in ("goals", "facts"):
         return float(not lost)
     parts = [part.weight for part in (verifier.goals if component == "goals" else verifier.facts)]
-    # Nothing reached is exactly nothing, whatever the weights add up to.
+    # If every part failed, the share is exactly 0, whatever the rounding of the weights.
     return 0.0 if len(lost) == len(parts) else 1.0 - sum(lost) / sum(parts)
 
 

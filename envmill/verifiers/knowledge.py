@@ -1,7 +1,7 @@
-"""Finds what a reference path learned: the rows that its last words rest on. They become predicates
-that any other route to the same rows fulfils, too.
+"""Finds the rows that the last words of a reference path rest on. They become predicates, which an
+agent can fulfil by any other route to the same rows.
 
-replies ──► rows of the state they tell ──► those that what must be told rests on ──► `seen`: one reply holds the row's key and the value
+replies ──► rows of the state they show ──► rows that the facts rest on ──► `seen`: one reply holds the row's key and the value
 """
 
 import re
@@ -63,9 +63,9 @@ def derive_knowledge(
     words: KnownWords,
 ) -> list[Predicate]:
     """Predicates for the rows that a fact rests on: an agent must have seen them. If no fact rests
-    on a row: the rows that the last words name, or the request, or all that mattered to the path.
-    If no reply shows a row, the last read itself is required, because only that read shows that
-    something does not exist."""
+    on a row, the rows that the last words name are required. If they name none, the rows that the
+    request names; else all rows that mattered to the path. If no reply shows a row, the last read
+    itself is required, because only that read shows that something does not exist."""
     looked = [deed for deed in deeds if deed.outcome == "ok" and deed.call.name in reads]
     rows = [
         replace(row, place=place)
@@ -93,8 +93,8 @@ def derive_knowledge(
 def _find_rests(
     fact: Fact, rows: Sequence[_Row], used: Collection[Json], request: str
 ) -> list[tuple[_Row, Json]]:
-    """Rows that a fact rests on, each with the value: they contain it, or a text that it quotes, or
-    another wording of it."""
+    """Rows that a fact rests on, each with the value. A row contains the fact's value, or else a
+    text that the fact quotes, or else another wording of the fact."""
     plain = fact.model_copy(update={"also": []})
     others = [
         fact.model_copy(update={"kind": "text", "value": wording, "also": []})
@@ -108,8 +108,8 @@ def _find_rests(
         or [pair for pair in held if any(_is_value(other, pair[1]) for other in others)]
     )
     meant = [pair for pair in found if pair[0].key in used or _find_named([pair[0]], request)]
-    # Who has read it once need not read it again elsewhere: later replies may hold the same value
-    # by chance.
+    # An agent that has read the value once need not read it again elsewhere. Later replies may
+    # contain the same value by chance.
     return meant or [pair for pair in found if pair[0].place == found[0][0].place]
 
 
@@ -190,8 +190,8 @@ def _find_rows(state: Mapping[str, Json], deed: CompletedCall) -> Iterator[_Row]
 
 
 def _recognise(state: Mapping[str, Json], key: str, told: Mapping[str, Json]) -> _Row | None:
-    """The row that agrees best with a reply's object; if the object shows the key of one, that
-    row."""
+    """The row that agrees best with an object of a reply. A row whose key the object shows is
+    preferred."""
     plain = {
         name: value for name, value in told.items() if not is_object(value) and not is_array(value)
     }

@@ -1,7 +1,7 @@
-"""Masks arguments of a read that is required itself, so that every equivalent call matches.
+"""Masks arguments of a required read, so that every equivalent call matches.
 
-left out: what equals its default, pages and orders · texts: the same but for spelling · everything
-else: as it was
+left out: default values, paging and sorting · texts: compared without regard to spelling ·
+everything else: unchanged
 """
 
 import re
@@ -20,7 +20,7 @@ _PAGING = re.compile(
 
 
 def mask_call(call: Call, tool: Tool) -> CallPattern:
-    """The pattern of a call. An argument that is left out of it is free."""
+    """The pattern of a call. An argument that is not in the pattern may have any value."""
     schemas: Mapping[str, Json] = tool.parameters.get("properties", {})
     required = tool.parameters.get("required", ())
     kept = {

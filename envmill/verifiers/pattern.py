@@ -1,15 +1,15 @@
-"""A pattern: a JSON value in which parts that chance decides are holes.
+"""A pattern: a JSON value in which the parts that depend on chance are holes.
 
     {"$any": "string"}    any value of that JSON type
-    {"$row": 2}           the key of the row that goal 2 found, a number as its text
-    {"$exempt": true}     anything, nothing included
+    {"$row": 2}           the key of the row that goal 2 found; a number is compared as text
+    {"$exempt": true}     anything, or no value
     {"$text": "Saw"}      the same text, but for letter case, white space and ways of writing one character
-    {"$near": [9.5, 0.1]} a number not farther off than so much
+    {"$near": [9.5, 0.1]} a number at most this far away
     {"$words": ["a", "b"]} one of these texts, but for what `$text` ignores and for punctuation and
     quotes around it
     {"$filled": true}     a text with at least one letter or digit
 
-They are spelled as objects with one reserved key; a state that uses such a key has no pattern.
+A hole is an object with one reserved key. A state that uses such a key has no pattern.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,14 +33,15 @@ ANY, ROW, EXEMPT, TEXT, NEAR, WORDS, FILLED = (
 Hole = Literal["$any", "$row", "$exempt", "$text", "$near", "$words", "$filled"]
 HOLES: tuple[Hole, ...] = (ANY, ROW, EXEMPT, TEXT, NEAR, WORDS, FILLED)
 _AROUND = " \t.,;:!?'\"`()[]-" + "\u201c\u201d\u00ab\u00bb\u201e\u2026\u2013\u2014"
-"""Punctuation and quotes that say nothing around a text."""
+"""Punctuation and quotes that are ignored at both ends of a text."""
 
 Keys = Mapping[int, str]
-"""Goal → key of the row it found."""
+"""Number of a goal → key of the row that the goal found."""
 
 
 def make_pattern(value: Json, twin: Json, rows: Mapping[tuple[str, str], int]) -> Json:
-    """What two runs agree on. `rows` tells which pairs of generated keys name the same new row."""
+    """The pattern that the values of two runs agree on. `rows` contains the pairs of generated keys
+    that name the same new row."""
     if is_object(value) and any(hole in value for hole in HOLES):
         raise BuildError(
             f"The state holds an object with the key {' or '.join(HOLES)}, which checks reserve. "
@@ -56,7 +57,7 @@ def make_pattern(value: Json, twin: Json, rows: Mapping[tuple[str, str], int]) -
 
 
 def fits(value: Json, pattern: Json, keys: Keys) -> bool:
-    """Whether a value is what the pattern asks for. A row nobody has found yet may have any key."""
+    """Whether a value matches the pattern. A row that is not found yet may have any key."""
     if hole := _find_hole(pattern):
         return _fills(value, hole, pattern[hole], keys)
     if is_object(pattern) and is_object(value):
@@ -74,8 +75,8 @@ def fits(value: Json, pattern: Json, keys: Keys) -> bool:
 
 
 def _fills(value: Json, hole: Hole, asked: Json, keys: Keys) -> bool:
-    """A hole that is written wrongly is filled by nothing: the reference path then fails, and says
-    by which goal."""
+    """Whether a value fills a hole. No value fills a malformed hole: the reference path then fails,
+    and its verdict names the goal."""
     if hole == ANY:
         return name_type(value) == asked
     if hole == ROW:
@@ -100,26 +101,26 @@ def _fills(value: Json, hole: Hole, asked: Json, keys: Keys) -> bool:
 
 
 def is_same_text(one: str, other: str) -> bool:
-    """Letter case, white space and compatibility forms aside."""
+    """Whether two texts are equal. Letter case, white space and compatibility forms are ignored."""
     return normalise(one).split() == normalise(other).split()
 
 
 def settle_words(text: str) -> str:
-    """A text in one spelling: as `is_same_text` compares, without the punctuation and quotes around
-    it."""
+    """The form in which texts are compared: as in `is_same_text`, without the punctuation and
+    quotes around them."""
     return " ".join(normalise(text).split()).strip(_AROUND)
 
 
 def is_near(value: Json, wanted: Json, by: Json) -> bool:
-    """As the decimals they are written with: of binary fractions 1.1 is farther from 1.0 than
-    0.1."""
+    """Whether a number is close enough to the wanted one. Both are compared as decimals: as binary
+    fractions, 1.1 is farther from 1.0 than 0.1."""
     if any(name_type(one) != "number" for one in (value, wanted, by)):
         return False
     return abs(Decimal(str(value)) - Decimal(str(wanted))) <= Decimal(str(by))
 
 
 def is_specific(pattern: Json) -> bool:
-    """Whether any part of it is not left to chance."""
+    """Whether any part of the pattern does not depend on chance."""
     if hole := _find_hole(pattern):
         return hole in (TEXT, NEAR, WORDS, FILLED)
     parts = list(pattern.values()) if is_object(pattern) else pattern if is_array(pattern) else None
@@ -127,12 +128,12 @@ def is_specific(pattern: Json) -> bool:
 
 
 def is_chance(pattern: Json) -> bool:
-    """Whether the whole value is left to chance."""
+    """Whether the whole value depends on chance."""
     return _find_hole(pattern) in (ANY, EXEMPT, FILLED)
 
 
 def name_type(value: Json) -> str:
-    """JSON's name of a value's type."""
+    """The JSON name of a value's type."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else "boolean"
     if isinstance(value, (int, float)):
@@ -141,7 +142,7 @@ def name_type(value: Json) -> str:
 
 
 def names_row(pattern: Json) -> bool:
-    """Whether it asks for the key of a row that another goal finds."""
+    """Whether the pattern asks for the key of a row that another goal finds."""
     return _find_hole(pattern) == ROW
 
 

@@ -1,7 +1,7 @@
-"""Predicates over the deeds of a rollout: what was done on the way, whatever state it led to.
+"""Predicates over the calls of a rollout, whatever state the calls led to.
 
-Only calls that ended in `ok` happened. A refusal by a rule counts where a predicate names the
-refused call, because it tells the rule. A predicate is broken with what was found instead, or kept.
+Only calls that ended in `ok` had an effect. If a rule refused a call that a predicate names, the
+refusal counts, because it states the rule. A broken predicate comes with the calls that break it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ from schemas.base import Json, is_object
 from schemas.scenario import CallPattern, Predicate
 
 Broken: TypeAlias = list[Json] | None
-"""What was found instead; None when the predicate holds."""
+"""The calls that were found instead; None if the predicate holds."""
 _MALFORMED = frozenset({"invalid_arguments", "unknown_tool", "malformed_call"})
-"""Codes of refusals that come before any rule is looked at."""
+"""Codes of refusals that come before any rule is checked."""
 
 
 def find_breach(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys) -> Broken:
-    """Why a predicate does not hold of the deeds; None when it does."""
+    """Why a predicate does not hold for the deeds; None if it holds."""
     done = [deed for deed in deeds if deed.outcome == "ok"]
     made = [place for place, deed in enumerate(done) if is_meant(predicate.call, deed, keys)]
     if predicate.op in ("required", "seen") and _was_refused(predicate, deeds, keys):
@@ -49,8 +49,8 @@ def find_breach(predicate: Predicate, deeds: Sequence[CompletedCall], keys: Keys
 
 
 def is_meant(pattern: CallPattern, deed: CompletedCall, keys: Keys) -> bool:
-    """Whether a deed is one of the calls a pattern is about. An argument that was left out is no
-    argument."""
+    """Whether a deed matches a call pattern. A deed without an argument that the pattern has does
+    not match."""
     call = deed.call
     if call.actor != pattern.actor or pattern.name not in ("", call.name):
         return False

@@ -1,6 +1,6 @@
 """Progress: the state of a verifier's goals and guards, by number, in the middle of an attempt.
 
-Numbers alone: what a goal or a guard asks for stays with the verifier.
+Progress consists of numbers only, so it does not reveal what a goal or a guard asks for.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def find_progress(
 ) -> Mapping[str, list[int]]:
     """Numbers of the `goals` that hold and the `guards` that are broken, counted as in a verdict.
 
-    Generated checks must have been heard.
+    Generated checks must have run before (see `court`).
     """
     initial, final = ending.initial, ending.final
     added = [one for one in diff_states(initial, final, ending.spelled) if one.op == "add"]

@@ -1,9 +1,9 @@
-"""Which new row answers which goal: one row each, whatever their generated keys are.
+"""Matches new rows with goals: one row for each goal, whatever the generated keys are.
 
 goals, new rows ──► rows that fit each goal ──► groups that share no row and no reference ──► best assignment of each group
 
-A search over all goals at once tries every way of leaving goals out as soon as one row is missing.
-A group has few goals, and its search ends when no assignment of more rows is possible.
+A search over all goals at once would try every way of leaving goals out as soon as one row is
+missing. A group has few goals, and its search ends when no assignment of more rows is possible.
 """
 
 from collections import Counter
@@ -16,18 +16,19 @@ from schemas.base import Json
 from schemas.scenario import Change, Check
 
 _TRIES = 20_000
-"""Assignments looked at; a few new rows need a handful, and an end made to need more has not earned
-a pass."""
+"""Maximal number of assignments to try. A few new rows need a handful. An end that was built to
+need more does not earn a pass."""
 
 Fitting = Mapping[int, Mapping[tuple[str, ...], Change]]
 """Goal → path of each new row that fits it → the row."""
 
 
 def match_rows(goals: Sequence[Check], added: Sequence[Change], final: Json = None) -> Keys:
-    """Goal number → key of its row, as many goals as possible, references between rows included.
+    """Goal number → key of its row, for as many goals as possible. References between rows are
+    taken into account.
 
-    Of rows that are alike, those are told apart that other goals refer to: where these stand is
-    read in the final state.
+    If several rows fit equally well, references decide: where another goal asks for the key of a
+    new row, the final state shows which row is meant.
     """
     fitting = {
         number: _list_fitting(goal, added)
@@ -61,8 +62,8 @@ def _list_fitting(goal: Check, added: Sequence[Change]) -> dict[tuple[str, ...],
 
 
 def _split(fitting: Fitting, named: Mapping[int, frozenset[int]]) -> Iterator[list[int]]:
-    """Goals that a common row fits, or of which one refers to the row of the other, are in one
-    group."""
+    """Groups of goals. Two goals share a group if one row fits both, or if one goal refers to the
+    row of the other."""
     groups = {number: [number] for number in fitting}
     first: dict[tuple[str, ...], int] = {}
     for number, rows in fitting.items():
@@ -78,8 +79,8 @@ def _split(fitting: Fitting, named: Mapping[int, frozenset[int]]) -> Iterator[li
 
 @dataclass
 class _Search:
-    """The first of the best assignments of one group: most rows, then most references that name the
-    right row."""
+    """Finds the first of the best assignments of one group: most rows, then most references that
+    name the right row."""
 
     goals: Sequence[Check]
     group: Sequence[int]
@@ -108,13 +109,13 @@ class _Search:
         return self.best
 
     def _count_right(self, number: int) -> int:
-        """References that name the right row at most, where every goal has one."""
+        """Maximal number of references to the goal that name its row, if every goal has a row."""
         named = Counter(self.referred[number])
         return max(named[path[-1]] for path in self.fitting[number])
 
     def _assign(self, place: int, linked: int) -> bool:
-        """Whether the search is over. At most `linked` references name the right row, with what is
-        taken so far."""
+        """Continues the search; True if it is over. With the rows taken so far, at most `linked`
+        references name the right row."""
         self.left -= 1
         if place == len(self.group):
             if (len(self.keys), linked) > self.score:
@@ -150,7 +151,7 @@ class _Search:
 
 
 def _count_pairs(group: Sequence[int], fitting: Fitting) -> int:
-    """How many goals can have a row each, references aside."""
+    """The maximal number of goals that can have a row each. References are ignored."""
     holder: dict[tuple[str, ...], int] = {}
 
     def seat(number: int, asked: set[tuple[str, ...]]) -> bool:

@@ -1,10 +1,10 @@
-"""The ruling: what a model says of an end that the verifier passed. It lowers what is paid, within
-a cap, and never raises it.
+"""The ruling: the opinion of a judge model on an end that the verifier passed. It lowers the
+reward, within a cap, and never raises it.
 
-verifier ─► fail, error ────────────────────────────────────────► as it is, and nobody is asked
-        └─► pass ─► request, calls, changes, words ─► judge ─┬─► complete ────────────────────────► as it is
-                                                             ├─► incomplete, agent_error ─────────► reward × (1 - weight)
-                                                             └─► server_error, unreadable, nobody ─► error
+verifier ─► fail, error ────────────────────────────────────────────► as it is; the judge is not asked
+        └─► pass ─► request, calls, changes, words ─► judge ─┬─► complete ────────────────────────────► as it is
+                                                             ├─► incomplete, agent_error ─────────────► reward × (1 - weight)
+                                                             └─► server_error, unreadable, unreached ─► error
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,22 +28,22 @@ PROMPT = Prompt.load(Path(__file__).parent / "prompts" / "ruling.md", RulingInpu
 
 COMPONENT = "judge"
 CAP = 0.3
-"""Share of a reward that a judge may take: it is let in while it misjudges at most a quarter of
-right ends, so that a right end loses less than a tenth on average; and one it rules against earns
-0.7, beyond what any attack may."""
+"""Share of the reward that a judge may take away. A judge is used only if it misjudges at most a
+quarter of the right ends, so a right end loses less than a tenth on average. An end that the judge
+rejects still earns 0.7, which is more than any attack may earn."""
 _LONGEST = 2000
-"""Characters of an answer that it is shown: a search of a large table says no more in its hundredth
-row."""
+"""Characters of a tool's reply that the judge sees. The hundredth row of a large search result adds
+nothing."""
 _NO_RULING = ("unreadable", "unreached")
 
 
 @dataclass(frozen=True)
 class CalibratedJudge:
-    """A judge as it was found to judge one scenario."""
+    """A judge with its calibration on one scenario."""
 
     models: ModelSession
     expected: Sequence[Change]
-    """What the reference path changes."""
+    """Changes of the reference path."""
     calibration: Calibration
 
     @property
@@ -51,7 +51,8 @@ class CalibratedJudge:
         return 0.0 if self.calibration.told else CAP
 
     async def rule(self, scenario: Scenario, environment: Environment, ending: Ending) -> Ruling:
-        """Without a weight nobody is asked: what is said would change nothing."""
+        """The ruling on an ending. A judge without a weight is not asked, because its opinion would
+        change nothing."""
         if not self.weight:
             return self._make("unasked", self.calibration.told)
         return self._make(
@@ -76,7 +77,8 @@ async def ask_judge(
     expected: Sequence[Change],
     models: ModelSession,
 ) -> tuple[str, str]:
-    """Its ruling and why. It knows the reference path's end, and not what the verifier said."""
+    """The outcome and the reason of the judge. The judge sees the end of the reference path, but
+    not the verdict of the verifier."""
     unminded = _list_unminded(environment, scenario)
     inputs = RulingInput(
         brief=environment.brief,
@@ -100,7 +102,7 @@ async def ask_judge(
 
 
 def weigh(verdict: Verdict, ruling: Ruling | None) -> Verdict:
-    """What is paid once a ruling is known. A verdict that was no pass stays what it was."""
+    """The verdict after a ruling. A verdict that is not a pass stays unchanged."""
     if ruling is None or verdict.outcome != "pass" or verdict.reward is None or not ruling.weight:
         return verdict
     if ruling.outcome in _NO_RULING:
@@ -149,7 +151,7 @@ def _describe_call(deed: CompletedCall) -> MadeCall:
 
 
 def _list_unminded(environment: Environment, scenario: Scenario) -> Mapping[str, frozenset[str]]:
-    """Table → columns of which nobody minds the value."""
+    """Table → columns whose values do not matter."""
     exempt = {
         (table.name, column.name)
         for table in environment.tables

@@ -28,13 +28,13 @@ def share_steps(
     components: Mapping[str, float],
     unread: int,
 ) -> dict[str, float]:
-    """Trace: share of the relevant calls that were made, in any order. State: what the verifier
-    says about the end."""
+    """Trace: share of the relevant calls that were made, in any order. State: product of the
+    verifier's components about the end."""
     changes, reads = (
         list(list_changes(scenario, environment)),
         [one for one in scenario.verifier.procedure if one.op in _READ],
     )
-    # One reply may show all that has to be read; each change has a call of its own.
+    # One reply may show everything that must be read. Each change needs its own call.
     met = count_matched(changes, deeds) + sum(find_breach(one, deeds, {}) is None for one in reads)
     trace = met / (len(changes) + len(reads)) if changes or reads else 1.0
     state = prod(components.get(name, 1.0) for name in _STATE)
@@ -52,14 +52,14 @@ _NAMES = ("trace", "state", "length", "format", "paid")
 
 
 def list_changes(scenario: Scenario, environment: Environment) -> Iterator[CallPattern]:
-    """Relevant calls: the changes of the reference path. Other look-ups that lead to the same
-    changes are as good."""
+    """Relevant calls: the changes of the reference path. Its look-ups are left out, because other
+    look-ups may lead to the same changes."""
     tools = {tool.name: tool for tool in environment.tools}
     for call in scenario.oracle:
         tool = tools.get(call.name)
         if tool is not None and tool.effect == "change":
             pattern = mask_call(call, tool)
-            # What a result fills has another value in every session.
+            # An argument that is filled from an earlier result has another value in every session.
             free = {
                 *list_free(tool, environment, scenario.verifier),
                 *(use.into.split("/")[1] for use in call.uses),

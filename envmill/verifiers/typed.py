@@ -1,11 +1,11 @@
 """Derives a verifier for an end state of tables: the changes of the reference path, where each
 column is compared by its policy.
 
-row of a key that is given on the way ──► present: one row like it, whatever its key; references to it follow
-row of a key that is known            ──► equals / absent, and the row joins the frame
+row under a generated key             ──► present: one row like it, whatever its key; references to it follow
+row under a known key                 ──► equals / absent, and the row joins the frame
 changed column                        ──► equals, and the column joins the frame, with the exempt columns of its row
 
-hard ─► equal · tolerance ─► near · semantic ─► same text · exempt ─► not asked; in a row that nobody was to touch it may not change either
+hard ─► equal · tolerance ─► near · semantic ─► same text · exempt ─► not compared; must not change in rows that the path leaves alone
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +30,8 @@ def derive_end(
     elsewhere: Sequence[Change],
     met: Met = NOTHING_MET,
 ) -> Verifier:
-    """Goals, guards and frame. With tables, columns are compared by policy; for a JSON state, only
-    chance decides."""
+    """Goals, guards and frame. Columns of tables are compared by policy. In a JSON state, only
+    values that depend on chance are free."""
     return (
         derive_typed(tables, initial, changes, elsewhere, met)
         if tables
@@ -125,7 +125,7 @@ class Layout:
         )
 
     def check(self, change: Change) -> None:
-        """Check that only rows and their columns changed."""
+        """Raises BuildError unless the change is about a row of a table or one of its columns."""
         place = ".".join(change.path)
         if len(change.path) < 2 or change.path[0] not in self.tables:
             raise BuildError(

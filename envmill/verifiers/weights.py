@@ -1,4 +1,5 @@
-"""Weights of goals and facts: shares of one, none over a quarter if there are four or more."""
+"""Weights of goals and facts: shares that sum to 1. With four or more parts, no share is over a
+quarter."""
 
 from collections.abc import Sequence
 
@@ -8,8 +9,8 @@ MOST = 0.25
 
 
 def cap_weights(weights: Sequence[float]) -> list[float]:
-    """Shares in the proportions asked for, as far as the cap allows. The others get what is cut
-    off."""
+    """Shares in the given proportions, as far as the cap allows. The other parts get the weight
+    that the cap cuts off."""
     total = sum(weights)
     shares = [weight / total for weight in weights]
     if len(shares) < 4:

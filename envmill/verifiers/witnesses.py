@@ -1,5 +1,5 @@
-"""Merges facts about records that a refusal rests on: a rule that counts records asks for their
-number, and no request asks for their texts.
+"""Merges facts about records that a refusal rests on. A rule that counts records makes their number
+the reason, and no request asks for their texts.
 
 two facts, each the text of a ticket ─┬─► one fact: "two … tickets", or all of their texts
 a rule says "at most 2 … tickets" ────┘
