@@ -1,2 +1,2 @@
-"""How values stand in English text: words, numbers, dates, patterns, and the choices that a
-sentence leaves open."""
+"""Finds values in English text: words, numbers, dates, patterns, and the choices that a sentence
+leaves open."""

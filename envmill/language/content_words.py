@@ -1,5 +1,4 @@
-"""The words of a text that carry its matter: without those that every text has, and without common
-endings."""
+"""The words of a text that carry its meaning. Common words and common endings are removed."""
 
 from envmill.language.similarity import split_words
 
@@ -12,7 +11,7 @@ _EVERYWHERE = frozenset(
 )
 _ENDINGS = ("ing", "ed", "es", "s", "ly")
 _STEM = 4
-"""Letters that a word keeps at least."""
+"""Minimal number of letters that a word keeps."""
 
 
 def list_content_words(text: str) -> frozenset[str]:

@@ -47,12 +47,12 @@ _BEFORE = re.compile(
     r"(?<![\w.,:/-])(?:\d{1,2}(?:st|nd|rd|th)?(?:,? and |, |,? to | ?[–&] ?)(?:the |(?:mon|tues|"
     r"wednes|thurs|fri|satur|sun)day,? )*)+$"
 )
-"""Days that share the month of the date behind them: "17, 19 and 21 March"."""
+"""Days before a date that share its month: "17, 19 and 21 March"."""
 
 
 @dataclass(frozen=True)
 class Day:
-    """A date somebody said; the year may have been left out."""
+    """A date in a text; the year may be missing."""
 
     year: int | None
     month: int
@@ -62,7 +62,7 @@ class Day:
 
 @lru_cache(16)
 def find_dates(text: str) -> tuple[Day, ...]:
-    """All dates of a normalised text, in order; a stretch of text is read once."""
+    """All dates of a normalised text, in order, without overlaps."""
     found: list[Day] = []
     for day in sorted(_list_dates(text), key=lambda one: (one.span[0], -one.span[1])):
         if not found or day.span[0] >= found[-1].span[1]:
@@ -72,8 +72,8 @@ def find_dates(text: str) -> tuple[Day, ...]:
 
 @lru_cache(16)
 def find_told_dates(text: str) -> tuple[Day, ...]:
-    """Those, and days that share the month of the date behind them. The latter may be numbers as
-    well: "2, and 3 March will do"."""
+    """The dates of `find_dates`, and days that share the month of the date after them. Such a day
+    may also be a plain number: "2, and 3 March will do"."""
     found = find_dates(text)
     shared = [
         Day(day.year, day.month, number, span)
@@ -84,7 +84,7 @@ def find_told_dates(text: str) -> tuple[Day, ...]:
 
 
 def _list_before(text: str, day: Day) -> Iterator[tuple[int, Span]]:
-    """Numbers of days in front of one that begins with its own, such as 21 March."""
+    """Days listed before a date that begins with its own day, such as 21 March."""
     if not text[day.span[0]].isdigit() or (listed := _BEFORE.search(text[: day.span[0]])) is None:
         return
     for match in re.finditer(r"\d{1,2}", listed[0]):
@@ -93,7 +93,7 @@ def _list_before(text: str, day: Day) -> Iterator[tuple[int, Span]]:
 
 
 def read_date(value: Json) -> date | None:
-    """The date a fact asks for; None when it asks for none, or leaves the year out."""
+    """The date that a value states; None if it does not state exactly one date with its year."""
     found = find_dates(normalise(value)) if isinstance(value, str) else ()
     return (
         date(found[0].year, found[0].month, found[0].day)
@@ -103,7 +103,7 @@ def read_date(value: Json) -> date | None:
 
 
 def is_same_date(said: Day, wanted: date) -> bool:
-    """A year that was left out is the one that is meant."""
+    """Whether a date in a text is the wanted one. A missing year matches every year."""
     return (said.month, said.day) == (wanted.month, wanted.day) and said.year in (None, wanted.year)
 
 

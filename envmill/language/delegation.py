@@ -1,5 +1,5 @@
-"""Openings that leave to the agent what the person hides: who reads "any of them will do" has no
-reason to ask which one is meant."""
+"""Finds openings that leave a hidden choice to the agent. An agent that reads "any of them will do"
+has no reason to ask which one the user means."""
 
 import re
 from collections.abc import Iterator
@@ -18,16 +18,16 @@ _HANDED_OVER = re.compile(
     r"(?:like|please|see fit))\b"
 )
 _ANY = re.compile(r"\b(?:one of (?!our\b|my\b)|another\b|any\b|some other\b|either\b)")
-"""`One of our shops rang` is a certain one; `one of the ovens` may be any."""
+"""`One of our shops rang` means a certain shop; `one of the ovens` may mean any oven."""
 _TOKEN = re.compile(r"\S+")
 _AROUND, _MOST = 2, 10
-"""Words beside a replaced span that are read with it, and the most words of a span that was put in
-a value's place."""
+"""Words quoted on each side of a replaced span, and the maximal number of words that may replace a
+value."""
 
 
 def find_handed_over(request: str, opening: str) -> str:
-    """The words with which an opening hands a choice over that the request does not hand over;
-    empty where it does not."""
+    """The words with which an opening leaves a choice to the agent; empty if there are none. Words
+    that the request contains, too, do not count."""
     known = normalise(request)
     return next(
         (one[0] for one in _HANDED_OVER.finditer(normalise(opening)) if one[0] not in known), ""
@@ -37,8 +37,8 @@ def find_handed_over(request: str, opening: str) -> str:
 def list_delegations(
     request: str, opening: str, hidden: dict[str, Json]
 ) -> Iterator[tuple[str, str]]:
-    """(fact, words) where the opening is the request with the fact's value replaced by words that
-    may leave it to the agent."""
+    """(fact, words) for each hidden fact whose value the opening replaces by words that may leave
+    the choice to the agent."""
     asked, opened = _TOKEN.findall(request), _TOKEN.findall(opening)
     for (start, end), (first, last) in _list_changed(asked, opened):
         if last - first > _MOST or not _ANY.search(normalise(" ".join(opened[first:last]))):
@@ -57,8 +57,8 @@ def list_delegations(
 def _list_changed(
     asked: list[str], opened: list[str]
 ) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Spans of both that differ; what a word or two keep apart is one: `the Bison` became `one of
-    the others`."""
+    """Spans in which the two texts differ. Spans at most two words apart are merged: `the Bison`
+    became `one of the others`."""
     spans = list[tuple[tuple[int, int], tuple[int, int]]]()
     for op, start, end, first, last in SequenceMatcher(
         None, asked, opened, autojunk=False

@@ -1,4 +1,4 @@
-"""Whether a text says a value."""
+"""Whether a text states a value."""
 
 import re
 from datetime import date
@@ -10,18 +10,19 @@ from schemas.base import Json
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _WORD = re.compile(r"\d+(?:[:.,]\d+)*|[^\W_]{3,}")
-"""Short words carry little; a short number is all that tells 45 litres from 120. The 14 of "14:00"
-is no 14."""
+"""A number, or a word of three letters or more: shorter words carry little meaning. A short number
+counts, because only the number distinguishes 45 litres from 120. The 14 of "14:00" is no 14."""
 _CODE = re.compile(r"[^\W\d_]{1,2}-?\d[\w-]*")
-"""A code with a short word in it is said whole: the 1 of "1 March" is no SL-1."""
+"""A code that begins with one or two letters must be stated whole: the 1 of "1 March" is no
+SL-1."""
 _APART = 4
-"""Most other words among the words of a value. Words of two parts of a sentence do not say a
-value."""
+"""Maximal number of other words among the words of a value. Words from two parts of a sentence do
+not state a value."""
 
 
 def is_told(value: Json, text: str) -> bool:
-    """Whether a text says a value: a number or a date in any spelling, of anything else every word
-    that carries it."""
+    """Whether a text states a value. A number or a date may have any spelling. For any other value,
+    the text must contain every word that carries meaning."""
     plain = normalise(text)
     if (day := _read_day(value)) is not None:
         return any(is_same_date(said, day) for said in find_dates(plain))

@@ -41,14 +41,15 @@ _BELOW_HUNDRED = (
     rf"(?:{'|'.join(reversed(_SMALL))}))"
 )
 _UNITS = "kg|km|cm|mm|kwh|ml|min|eur|usd|gbp|chf|g|l|h"
-# Six groups at most: a longer row of digits is no number, and would be tried from every one of its
-# places.
+# At most six groups: a longer row of digits is no number, and the search would try it from every
+# position.
 _GROUPED = (
     r"\d{1,3}(?:,\d{3}){1,6}(?:\.\d+)?|\d{1,3}(?: \d{3}){1,6}(?:[.,]\d+)?(?!\d)|"
     r"\d{1,3}(?:'\d{3}){1,6}(?:\.\d+)?|\d{1,3}(?:\.\d{3}){1,6},\d+|\d{1,3}(?:\.\d{3}){2,6}"
 )
 _PLAIN = r"\d+(?:[.,]\d+)?"
-# Times, versions, fractions, ranges, telephone numbers: digits joined by what joins no number.
+# Times, versions, fractions, ranges, telephone numbers: digits with characters between them that no
+# number contains.
 _JOINED = re.compile(r"(?<!\d)(?:\d+(?:[:/–-]\d+)+|\d+(?:\.\d+){2,}(?![\d,]))")
 _NUMBER = re.compile(
     rf"(?<![^\W_])(?<![^\W_][-/:.,'])(?:(?P<sign>-)\s?)?(?:[$€£]\s?)?(?P<minus>-)?(?P<digits>{_GROUPED}|"
@@ -57,13 +58,13 @@ _NUMBER = re.compile(
     rf"-(?![a-z]{{3}})[^\W_])"
 )
 _HUNDREDS = rf"(?P<hundreds>{_BELOW_HUNDRED}) hundred\b(?: (?:and )?(?P<rest>{_BELOW_HUNDRED}))?"
-# Atomic: of "forty two thousand" no part is a number of its own.
+# Atomic: no part of "forty two thousand" is a number of its own.
 _NO_PART = r"(?<![^\W_])(?<![^\W_]-)(?<!thousand )(?<!thousand and )"
 _SPELLED = re.compile(
     rf"{_NO_PART}(?>{_HUNDREDS}|(?P<alone>{_BELOW_HUNDRED}))(?![^\W_]|-[^\W_]| (?:hundred|"
     r"thousand|million)s?\b)"
 )
-# A pronoun is no number.
+# The pronoun "one" is no number.
 _PRONOUN_BEFORE = re.compile(
     r"\b(?:no|any|every|some|which|this|that|the|another|each|last|next|first|right|wrong|only)\s+$"
 )
@@ -74,7 +75,7 @@ _PRONOUN_AFTER = re.compile(
 
 @dataclass(frozen=True)
 class Number:
-    """A number somebody said."""
+    """A number in a text."""
 
     value: Decimal
     span: Span
@@ -82,7 +83,7 @@ class Number:
 
     @property
     def places(self) -> int:
-        """Decimals that were said."""
+        """Number of decimal places in the text."""
         exponent = self.value.as_tuple().exponent
         return max(0, -exponent) if isinstance(exponent, int) else 0
 
@@ -97,7 +98,7 @@ def find_numbers(text: str) -> tuple[Number, ...]:
 
 
 def read_number(value: Json) -> Decimal | None:
-    """The number a fact asks for; None when it asks for none."""
+    """The number that a value states; None if it does not state exactly one."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -107,8 +108,8 @@ def read_number(value: Json) -> Decimal | None:
 
 
 def is_same_number(said: Number, wanted: Decimal) -> bool:
-    """Equal; or rounded to as many decimals as were said, two at least; or a share told in
-    percent."""
+    """Whether a number in a text is the wanted one: equal, or the wanted share in percent. A number
+    with two or more decimals may also be the wanted number rounded to them."""
     readings = [said.value, said.value / 100] if said.percent else [said.value]
     return wanted in readings or (said.places >= 2 and _is_rounded(said, wanted))
 
@@ -158,8 +159,8 @@ def _sum_words(words: str | None) -> int:
 
 
 def _read(digits: str) -> Decimal:
-    """Which mark is the decimal one: the last of two kinds; alone, a point always, a comma unless
-    three digits follow."""
+    """The value of digits with separators. If points and commas occur, the last mark is the decimal
+    one. A single point is the decimal mark; a comma is, unless three digits follow."""
     bare = digits.replace(" ", "").replace("'", "")
     point, comma = bare.rfind("."), bare.rfind(",")
     if point >= 0 and comma >= 0:
@@ -176,7 +177,8 @@ def _is_grouped(joined: str) -> bool:
 
 
 def _mask(text: str, spans: list[Span]) -> str:
-    """A letter in place of each character: digits beside it are parts of it."""
+    """The text with each character of the spans replaced by a letter. Digits next to a span then
+    belong to a word and are no number."""
     for start, end in spans:
         text = text[:start] + "x" * (end - start) + text[end:]
     return text

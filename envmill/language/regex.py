@@ -1,4 +1,4 @@
-"""Patterns of an author we do not know, run by RE2: time grows with the text and nothing else,
+"""Runs patterns of unknown authors with RE2. The time grows with the length of the text only,
 whatever the pattern."""
 
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -10,13 +10,13 @@ from typing import Any
 import re2
 
 LONGEST = 500
-"""Characters of a pattern."""
+"""Maximal characters of a pattern."""
 _MEMORY = 1 << 20
 """Bytes RE2 may spend on one pattern: `(a{1000}){1000}` asks for gigabytes."""
 
 
 def find_fault(pattern: Any) -> str:
-    """Why it cannot be used; empty when it can."""
+    """Why a pattern cannot be used; empty if it can."""
     if not isinstance(pattern, str) or not pattern or len(pattern) > LONGEST:
         return f"a pattern is a text of 1 to {LONGEST} characters"
     try:
@@ -26,17 +26,18 @@ def find_fault(pattern: Any) -> str:
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Whether it matches anywhere; ValueError for one that RE2 does not take."""
+    """Whether the pattern matches anywhere in the text. Raises ValueError for a pattern that RE2
+    does not take."""
     return _compile(pattern).search(_render(text)) is not None
 
 
 def drop(pattern: str, text: str) -> str:
-    """The text without what it matches."""
+    """The text with each match of the pattern replaced by a line break."""
     return str(_compile(pattern).sub("\n", _render(text)))
 
 
 def replace(pattern: str, text: str, swap: Callable[[str], str]) -> str:
-    """The text with each thing it matches swapped for another."""
+    """The text with `swap` applied to each match of the pattern."""
 
     def write(found: Any) -> str:
         return swap(found.group(0))
@@ -60,6 +61,5 @@ def _describe(error: Exception) -> str:
 
 
 def _render(text: str) -> str:
-    # Half a surrogate pair is no text, and whoever says it must not keep a verdict from being
-    # reached.
+    # A lone surrogate cannot be encoded. A message that contains one must still get a verdict.
     return text.encode("utf-8", "replace").decode()

@@ -1,8 +1,8 @@
-"""Texts compared by their words: runs of words, what is left when names and numbers are masked, and
-an index of those worth comparing.
+"""Compares texts by their words: runs of words, texts with names and numbers masked, and an index
+that finds candidates for a comparison.
 
 text ─► words ─► runs of n ─► share in common         (exact)
-                          └─► MinHash ─► Near index   (finds candidates; whoever asks compares them exactly)
+                          └─► MinHash ─► Near index   (finds candidates; the caller compares them exactly)
 """
 
 import re
@@ -28,14 +28,13 @@ _HAS_DIGIT = re.compile(r"\d")
 
 
 def split_words(text: str) -> list[str]:
-    """In small letters, without punctuation."""
+    """The words of a text in lower case, without punctuation."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
 def mask_words(text: str) -> list[str]:
-    """The same, with numbers and names masked, since clones exchange them. A name has a capital
-    where no sentence begins; masks in a row
-    are one."""
+    """The words of a text in lower case, with numbers and names masked, because clones exchange
+    them. A capitalised word is a name unless it begins a sentence. Adjacent masks become one."""
     words: list[str] = []
     begins = True
     for token in _TOKEN.findall(text):
@@ -52,7 +51,7 @@ def mask_words(text: str) -> list[str]:
 
 
 def list_runs(words: Sequence[str], size: int) -> Runs:
-    """Every run of so many words; a shorter text is one run. Nothing has none."""
+    """Every run of `size` words. A shorter text is one run; an empty text has none."""
     last = max(1, len(words) - size + 1)
     return (
         frozenset(" ".join(words[place : place + size]) for place in range(last))
@@ -62,9 +61,9 @@ def list_runs(words: Sequence[str], size: int) -> Runs:
 
 
 def list_pairs(words: Sequence[str]) -> Runs:
-    """Every two words that stand side by side or with one between them. Where one word of twelve is
-    left out or is another, half of the
-    pairs of both texts together are still in both; of runs of three words, a third."""
+    """Every pair of words that are adjacent or have one word between them. If one word in twelve is
+    removed or replaced, half of all pairs of both texts are still in both. Of runs of three words,
+    only a third are."""
     near = (
         (first, second)
         for reach in (1, 2)
@@ -74,20 +73,24 @@ def list_pairs(words: Sequence[str]) -> Runs:
 
 
 def share(one: Runs, other: Runs) -> float:
-    """Runs in both among those in either."""
+    """Number of runs in both, divided by the number of runs in either."""
     either = len(one | other)
     return len(one & other) / either if either else 0.0
 
 
 class Near:
-    """An index that finds what may be alike. It is made of fixed permutations: the same texts are found in every process.
+    """An index that finds texts that may be similar. Its permutations are fixed, so every process
+    finds the same texts.
 
-    Its bands lie in a database of its own, below TMPDIR once it outgrows a few MB: a run may compare any number of texts.
+    Its bands are stored in an SQLite database of its own, in a file below TMPDIR once they outgrow
+    a few MB. So a run may compare any number of texts.
     """
 
     def __init__(self, threshold: float, permutations: int = PERMUTATIONS) -> None:
-        """Take a threshold well below what decides: a candidate too many costs a comparison, one too few is never seen."""
-        # Imported late: a second, of scipy and redis, that only those pay who compare.
+        """The threshold should be well below the one that decides. A superfluous candidate costs
+        one comparison, but a missed one is never found."""
+        # Imported here because the import takes a second (scipy and redis), and only this class
+        # needs it.
         from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
         self._ranges: Sequence[tuple[int, int]] = MinHashLSH(
@@ -112,7 +115,7 @@ class Near:
         return self.find_hash(_hash(runs)) if runs else []
 
     def add_hash(self, name: str, hashed: "MinHash") -> None:
-        """A name that is there stays as it is."""
+        """Adds a name. A name that is already in the index stays unchanged."""
         number = self._base.execute(
             "insert or ignore into names (name) values (?) returning number", [name]
         ).fetchone()
@@ -129,7 +132,7 @@ class Near:
         return [name for (name,) in self._base.execute(question, keys)]
 
     def _list_keys(self, hashed: "MinHash") -> list[bytes]:
-        """Of each band: its place, and a hash of its values."""
+        """The key of each band: its position, and a hash of its values."""
         values = cast("NDArray[uint64]", hashed.hashvalues)  # pyright: ignore[reportUnknownMemberType]
         parts = [values[start:end].tobytes() for start, end in self._ranges]
         return [

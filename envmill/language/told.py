@@ -1,4 +1,4 @@
-"""What a reply told: the values at the ends of its JSON, and the words of its texts."""
+"""The values in a tool's reply: the leaves of its JSON, and the words of its texts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from schemas.base import Json, canonical_json, is_array, is_object
 
 @dataclass(frozen=True)
 class ReplyValues:
-    """Read once, however many predicates ask for it."""
+    """The values of one reply. They are parsed once for all predicates."""
 
     parts: Sequence[Json]
     """Parts of the reply."""
 
     def holds(self, leaf: Json) -> bool:
-        """As a value of its JSON, or as words of a text."""
+        """Whether the reply contains a value, as a leaf of its JSON or as words of a text."""
         return _key(leaf) in self._known or any(
             find_words(text, render_leaf(leaf)) for text in self._texts
         )
@@ -35,8 +35,8 @@ class ReplyValues:
 
 
 def list_leaves(value: Json) -> Iterator[Json]:
-    """Values at the ends of a JSON value, keys of its objects among them: rows are often told under
-    their key."""
+    """Leaves of a JSON value, and the keys of its objects, because replies often show rows under
+    their keys."""
     if is_object(value):
         yield from value
         for inner in value.values():
@@ -49,7 +49,7 @@ def list_leaves(value: Json) -> Iterator[Json]:
 
 
 def render_leaf(value: Json) -> str:
-    """A plain value as it would stand in a text."""
+    """A plain value as a text would show it."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "none"}[value]
     if isinstance(value, float) and value.is_integer():

@@ -1,7 +1,6 @@
-"""Words in a message: one spelling for comparing, mentions with their place, and mentions that are
-taken back.
+"""Words in a message: a normal form for comparing, mentions with their spans, and denied mentions.
 
-message ──normalise──► plain text ──find_words──► spans ──is_denied──► said, or denied
+message ──normalise──► plain text ──find_words──► spans ──is_denied──► stated, or denied
 """
 
 import re
@@ -11,35 +10,36 @@ from functools import lru_cache
 from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
-"""From where to where in a normalised text."""
+"""Start and end in a normalised text."""
 
 _INVISIBLE: dict[int, None] = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 _LOOKS = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _WORD = re.compile(r"[^\W_]+(?:(?<=\d)[.,](?=\d)[^\W_]+)*")
-# Directly before what it denies: a negator farther off may deny something else, and no pattern
-# knows which.
+# The negator must stand directly before the mention. A negator farther away may deny something
+# else, and no pattern can tell.
 _NEGATED = re.compile(
     r"(?:\b(?:not|never|cannot|without|neither|nor|no)|n't)(?:\s+(?:on|at|the|a|an|for|to|by|in|"
     r"be|from|of|is|it))*\s+[$€£*_\"'(]*$"
 )
 _REACH = 48
-"""Characters before a mention in which a negator is looked for."""
+"""Number of characters before a mention that are searched for a negator."""
 _REMEMBERED = 16
-"""Messages of late: every fact and rival of a verifier looks at the same one."""
+"""Number of recent messages in the cache: every fact and rival of a verifier reads the same
+message."""
 _LONGEST = 400
-"""Characters of a wording."""
+"""Maximal characters of a wording."""
 
 
 @lru_cache(_REMEMBERED)
 def normalise(text: str) -> str:
-    """Compatibility forms, invisible characters, letter case and typographic variants taken out;
-    lengths may change."""
+    """Removes compatibility forms, invisible characters, letter case and typographic variants. The
+    length of the text may change."""
     return unicodedata.normalize("NFKC", text.translate(_LOOKS)).translate(_INVISIBLE).casefold()
 
 
 def find_words(text: str, wording: str) -> list[Span]:
-    """Where a wording stands in a normalised text: whole words in order, whatever stands between
-    them but words."""
+    """Spans of a wording in a normalised text: whole words in order, with no other word between
+    them."""
     words = _split_known(wording[:_LONGEST])
     if not words or words[0] not in text:
         return []
@@ -48,22 +48,22 @@ def find_words(text: str, wording: str) -> list[Span]:
 
 
 def count_letters(wording: str) -> int:
-    """Letters and digits of a wording: one with none says nothing."""
+    """Number of letters and digits of a wording. A wording without any says nothing."""
     return sum(map(len, split_words(wording)))
 
 
 def split_words(wording: str) -> list[str]:
-    """Words of a wording, a number with its separators one of them."""
+    """Words of a wording. A number with its separators is one word."""
     return _WORD.findall(normalise(wording))
 
 
 def is_denied(text: str, span: Span) -> bool:
-    """Whether the words directly before take it back: `not 12`, `isn't on the 14th`."""
+    """Whether the words directly before a mention deny it: `not 12`, `isn't on the 14th`."""
     return _NEGATED.search(text[max(0, span[0] - _REACH) : span[0]]) is not None
 
 
 def blank(text: str, spans: Sequence[Span]) -> str:
-    """The text without what stands in the spans, places kept."""
+    """The text with line breaks in place of the spans, so that positions stay the same."""
     for start, end in spans:
         text = text[:start] + "\n" * (end - start) + text[end:]
     return text
