@@ -1,5 +1,5 @@
-"""Every admission check: one literal table a lap, in the order in which production asks, and the
-decisions over whole sets."""
+"""Every admission check: one table for each lap, in the order in which production runs the gates,
+and the decisions over whole sets."""
 
 from types import ModuleType
 from typing import Any
@@ -67,90 +67,103 @@ def _make_gate(
 
 ENVIRONMENT_GATES: tuple[Gate[EnvironmentCase], ...] = (
     _make_gate(w1, "Can agents and every consumer use the interface?"),
-    _make_gate(w2, "Does the program import, construct, and give a state back as it was put in?"),
     _make_gate(
-        w3, "Does every stored test give what it expects: success or an anticipated rejection?"
+        w2, "Does the program import and construct, and does it give a state back unchanged?"
     ),
-    _make_gate(w9, "Does the program keep within the jail?"),
-    _make_gate(w6, "Are odd arguments rejected, without a crash, and told limits kept?"),
-    _make_gate(w7, "Does a rejected call change nothing?"),
-    _make_gate(w8, "Is every tool seen to succeed, and every declared write to change something?"),
-    _make_gate(w11, "Do replies tell the truth about what was done?"),
-    _make_gate(w12, "Do reads, writes, lists and filters agree with each other?"),
-    _make_gate(w13, "Do valid calls off the beaten path give replies an agent can work with?"),
     _make_gate(
-        w5, "Does the same seed give the same everywhere, and another one leave every test true?"
+        w3, "Does every stored test end as it expects: in success or in an anticipated rejection?"
+    ),
+    _make_gate(w9, "Does the program stay within the jail?"),
+    _make_gate(w6, "Are odd arguments rejected without a crash, and are the stated limits kept?"),
+    _make_gate(w7, "Does a rejected call change nothing?"),
+    _make_gate(
+        w8, "Does every tool succeed at least once, and does every declared write change something?"
+    ),
+    _make_gate(w11, "Do replies report truthfully what was done?"),
+    _make_gate(w12, "Do reads, writes, lists and filters agree with each other?"),
+    _make_gate(w13, "Do unusual but valid calls give replies that an agent can work with?"),
+    _make_gate(
+        w5,
+        "Does the same seed give the same results everywhere, and do all tests pass with "
+        "another seed?",
     ),
     _make_gate(
         w4,
-        "Do two readers of the rules, one who tries and one who judges, find them kept?",
+        "Do two models, one that tries calls and one that judges them, find that the rules are "
+        "kept?",
         required=False,
         asks=True,
     ),
 )
-"""Cheapest first, after the two that everything else needs."""
+"""The cheapest gates come first, after the two that all others need."""
 
 SCENARIO_GATES: tuple[Gate[ScenarioCase], ...] = (
-    _make_gate(s1, "Does the reference path replay without a rejection, and pass, twice?"),
-    _make_gate(s9, "Does the request keep tools, hidden ids and expected values to itself?"),
-    _make_gate(s10, "Do text and structure agree on dates, amounts and references?"),
+    _make_gate(
+        s1, "Does the reference path replay twice without a rejection, and pass both times?"
+    ),
+    _make_gate(s9, "Is the request free of tool names, hidden ids and expected values?"),
+    _make_gate(
+        s10, "Do the request and the scenario's data agree on dates, amounts and references?"
+    ),
     _make_gate(
         s8,
-        "Could every argument of the reference path be known before it is used, and does what is "
-        "told follow?",
+        "Can an agent know every argument of the reference path before its call, and does the "
+        "required answer follow?",
     ),
-    _make_gate(s3, "Does leaving out any write, required read or fact lose?"),
-    _make_gate(s14, "Do the reference paths of siblings fail here?", when="set"),
-    _make_gate(s15, "Does the request select one row for each thing it speaks of?"),
+    _make_gate(s3, "Does the reference path lose if any write, required read or fact is left out?"),
+    _make_gate(s14, "Do the reference paths of sibling scenarios fail here?", when="set"),
+    _make_gate(s15, "Does the request select exactly one row for each thing that it mentions?"),
     _make_gate(
-        s17, "Does the user tell each hidden fact to an agent that asks for it, and to no other?"
+        s17,
+        "Does the user tell each hidden fact to an agent that asks for it, and to no other agent?",
     ),
-    _make_gate(s6, "Does right work pass whatever way it was done?"),
-    _make_gate(s4, "Is the reference path told from its near misses?"),
-    _make_gate(s5, "Is a change that nobody asked for seen?"),
-    _make_gate(s2, "Does doing nothing earn 0, and acting without reading the request stay low?"),
-    _make_gate(s12, "Does each component have a criterion, and does each criterion count?"),
+    _make_gate(s6, "Does correct work pass, whatever way the agent does it?"),
+    _make_gate(s4, "Does the verifier distinguish the reference path from its near misses?"),
+    _make_gate(s5, "Does the verifier reject a change that the request does not ask for?"),
+    _make_gate(
+        s2, "Does doing nothing earn 0, and does acting without reading the request earn little?"
+    ),
+    _make_gate(s12, "Does each component have a criterion, and can each criterion fail?"),
     _make_gate(s7, "Does every generated check say yes or no at every end?"),
-    _make_gate(s11, "Is everything judged the same in another process?"),
+    _make_gate(s11, "Do the same calls give the same end and the same verdict in another process?"),
     _make_gate(
         s13,
-        "Does a search that sees nothing but what it earns find no way to be paid for something "
-        "else?",
+        "Does a search that sees only its reward find no way to be paid for something else?",
         when="late",
     ),
     _make_gate(
         s18,
-        "Do calls off the reference path give replies an agent can work with, from its first "
-        "state and its last?",
+        "Do valid calls off the reference path give replies that an agent can work with, in the "
+        "first state and in the last?",
         when="late",
     ),
     _make_gate(
         s16,
-        "Is the request understood as the reference path does it, and is all that is demanded "
-        "asked for?",
+        "Does a reader understand the request as the reference path does, and does the request "
+        "ask for all that is demanded?",
         required=False,
         asks=True,
     ),
 )
-"""Cheapest first, after the one that everything else needs."""
+"""The cheapest gates come first, after the one that all others need."""
 
 GATES: dict[str, Gate[Any]] = {gate.name: gate for gate in (*ENVIRONMENT_GATES, *SCENARIO_GATES)}
 """By name."""
 
 DECISIONS: dict[str, str] = {
-    "W10": "Is the program new, once names and literals are erased?",
-    "F3": "Does it repeat nothing of the protected sets?",
-    "F4": "Is the scenario no duplicate of another one?",
-    "F1": "Does a probe ever pass?",
-    "F2": "Does a weak policy ever fail?",
-    "F5": "Would a group of attempts hold passes and failures?",
+    "W10": "Is the program new if names and literals are ignored?",
+    "F3": "Does it repeat nothing from the protected sets?",
+    "F4": "Is the scenario different from every other scenario?",
+    "F1": "Does at least one probe pass?",
+    "F2": "Does a weak policy fail at least once?",
+    "F5": "Would a group of attempts contain passes and failures?",
 }
-"""Gates of the filters, which look at a set or at rollouts: name and what they ask."""
+"""Gates of the filters, which check a set or rollouts: name → question."""
 
 WHEN: dict[str, When] = {
     **{name: gate.when for name, gate in GATES.items()},
     **dict.fromkeys(("W10", "F4"), "set"),
     **dict.fromkeys(("F1", "F2", "F3", "F5"), "late"),
 }
-"""When each gate is asked: in the repair loop and again in verify, over a whole set, or after the
-loop. Only the loop sends back."""
+"""When each gate runs: in the repair loop and again in verify, over a whole set, or after the loop.
+Only a gate of the loop sends a candidate back."""

@@ -1,5 +1,5 @@
-"""A gate: one function, a subject in, a finding out. What it is given and what it answers is shared
-with kinds."""
+"""A gate: one function that takes a subject and returns a finding. Gates and kinds share the types
+of both."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -64,7 +64,7 @@ class Gate(Generic[T]):
     lap: Lap
     """Which lap it belongs to."""
     title: str
-    """What it asks of a candidate, in a few words."""
+    """The question that it asks about a candidate."""
     check: Callable[[T, GateContext], Awaitable["Finding"]]
     """The function."""
     required: bool = True
@@ -78,8 +78,8 @@ class Gate(Generic[T]):
     prefix."""
 
     async def decide(self, subject: T, means: GateContext) -> "Finding":
-        """Its finding. One that would drop the subject is made again where every session is fresh,
-        and only that one counts."""
+        """The gate's finding. If it would drop the subject and sessions were reset in place, the
+        check runs again with fresh sessions, and only the second finding counts."""
         finding = await self.check(subject, means)
         in_place = (
             means.sandbox.searches
@@ -90,8 +90,8 @@ class Gate(Generic[T]):
         return await self.check(subject, replace(means, sandbox=means.sandbox.careful))
 
     def classify(self, reason: str) -> ReasonClass:
-        """Class of a reason code. The contract test finds codes without one; until then they count
-        as proof."""
+        """Class of a reason code. The contract test finds codes without a class; until then they
+        count as proof."""
         if reason in self.codes:
             return self.codes[reason]
         for code, kind in self.codes.items():

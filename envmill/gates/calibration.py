@@ -25,7 +25,7 @@ from schemas.rollout import Calibration
 from schemas.scenario import Change
 
 GATE = "judge"
-"""Under which the ledger has it: it is no gate, and stops nobody."""
+"""Name in the ledger. The calibration is no gate and stops no scenario."""
 MOST_FALSE = 0.25
 """Share of wrong ends it may accept, and of right ends it may not, before it has no say."""
 _MOST_WRONG, _MOST_RIGHT = 8, 4
@@ -67,8 +67,8 @@ async def open_bench(
 
 
 async def list_known(posed: ScenarioCase, means: GateContext) -> tuple[list[Ending], list[Ending]]:
-    """Right ends and wrong ones, as the gates tell them apart; of each sort of mutant about as
-    many, attacks where they are few."""
+    """Right ends and wrong ends, as the gates distinguish them. Wrong ends are taken in turn from
+    each sort of mutant, and then from attacks if there are too few."""
     trials = Trials.of(posed, means)
     right = (await trials.oracle())[0]
     played = [trial for _, trial in await play_detours(trials, right, means)] + [right]
@@ -90,7 +90,7 @@ async def list_known(posed: ScenarioCase, means: GateContext) -> tuple[list[Endi
 
 
 def find_objection(counted: Calibration) -> str:
-    """Why a judge that rules so has no say; empty where it has."""
+    """Why a judge with these counts gets no weight; empty if it gets one."""
     if counted.wrong < _LEAST_WRONG or counted.right < _LEAST_RIGHT:
         least = f"{_LEAST_WRONG} and {_LEAST_RIGHT} are the fewest that say anything"
         return f"{counted.wrong} wrong and {counted.right} right ends could be made; {least}"
@@ -102,7 +102,7 @@ def find_objection(counted: Calibration) -> str:
 
 
 def describe(bench: CalibratedJudge) -> Finding:
-    """What the ledger has of it."""
+    """The calibration as the ledger stores it."""
     models = bench.models
     model = {
         "model": models.name_model(GATE) or models.name_provider(GATE),
@@ -123,7 +123,7 @@ def describe(bench: CalibratedJudge) -> Finding:
 async def _rule(
     posed: ScenarioCase, endings: Sequence[Ending], expected: Sequence[Change], models: ModelSession
 ) -> list[bool]:
-    """Whether each is called complete. What nobody can read accepts nothing."""
+    """Whether the judge calls each end complete. An unreadable reply accepts nothing."""
     scenario, environment = posed.scenario, posed.environment
     ruled = await asyncio.gather(
         *(ask_judge(scenario, environment, ending, expected, models) for ending in endings)

@@ -1,8 +1,8 @@
-"""Every reason code by gate or stage, and what it rests on: proof, suspicion or bookkeeping.
+"""Every reason code by gate or stage, and its class: proof, suspicion or bookkeeping.
 
-Gates of the repair loop declare their codes beside their code (`CODES`). Here stand the gates of
-the filters and the stages' own drops. A stage drops what it cannot use: the reply, the run or the
-reviewer's word that shows it is in the row, so these are proofs.
+Gates of the repair loop declare their codes in their own module (`CODES`). This table has the gates
+of the filters and the drops of the stages. A stage drops what it cannot use. The row contains the
+reply, the run or the reviewer's opinion that shows this, so these codes are proofs.
 """
 
 from collections.abc import Mapping
@@ -127,8 +127,8 @@ CODES: Mapping[str, Mapping[str, ReasonClass]] = {
 
 
 def find_class(name: str, reason: str) -> ReasonClass | None:
-    """Class of a reason code of a gate or stage; None for one that nobody declared. A key that ends
-    in `*` covers a prefix."""
+    """Class of a reason code of a gate or stage; None for a code that is not declared. A key that
+    ends in `*` covers a prefix."""
     codes = CODES.get(name, {})
     prefixes = (code for code in codes if code.endswith("*") and reason.startswith(code[:-1]))
     return codes[key] if (key := reason if reason in codes else next(prefixes, "")) else None

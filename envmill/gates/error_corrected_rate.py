@@ -1,8 +1,8 @@
-"""How many cases are really faulty, when the one who judges them is known to err: Rogan and
-Gladen's estimate with an interval.
+"""Estimates the share of faulty cases if the judge of the cases errs: Rogan and Gladen's estimate
+with an interval.
 
-The interval is Lang and Reiczigel's (2014): it allows for sensitivity and false alarms being
-measured themselves, on few cases.
+The interval is Lang and Reiczigel's (2014). It allows for the fact that sensitivity and false
+alarms are measured themselves, on few cases.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _Z = 1.96  # 95 %
 
 @dataclass(frozen=True)
 class Proportion:
-    """So many of so many."""
+    """A number of hits among n cases."""
 
     hits: int
     n: int
@@ -33,10 +33,10 @@ class Estimate:
 
 
 def correct(flagged: Proportion, caught: Proportion, alarms: Proportion) -> Estimate:
-    """The share of faulty cases behind that of flagged ones, from a judge who caught so many known
-    faults and flagged so many right cases.
+    """The share of faulty cases, estimated from the share of flagged ones. `caught` is the judge's
+    share of known faults flagged, `alarms` its share of right cases flagged.
 
-    ValueError where the judge guesses.
+    Raises ValueError if the judge guesses.
     """
     gain = caught.share - alarms.share
     if gain <= 0:

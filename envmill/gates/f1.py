@@ -10,12 +10,13 @@ GATE = "F1"
 MOST_FAULTS = 0.2
 """Share of a scenario's conversations that its user may spoil."""
 _LEAST_FAULTS = 2
-"""One may be chance: of a probe's four attempts two are conversations."""
+"""Minimal number of spoilt conversations for a drop. One may be chance: two of a probe's four
+attempts are conversations."""
 
 
 def require_solved(probes: Sequence[Rollout]) -> Finding:
-    """A probe that ended in error is no evidence either way; where all did, whoever failed them
-    fails whoever plays."""
+    """A probe that ended in error is no evidence. If all probes did, the drop names the cause,
+    because it will fail every other policy, too."""
     if fault := find_user_fault(probes):
         return fault
     judged = [probe for probe in probes if probe.outcome != "error"]
@@ -33,8 +34,8 @@ def require_solved(probes: Sequence[Rollout]) -> Finding:
 
 
 def find_user_fault(probes: Sequence[Rollout]) -> Finding | None:
-    """A drop where more than a fifth of the conversations, and not one alone, were spoilt by their
-    simulated user."""
+    """A drop if the simulated user spoilt more than a fifth of the conversations, and more than
+    one."""
     talks = [probe for probe in probes if probe.form == "conversation"]
     faults = [probe for probe in talks if probe.termination == "user_fault"]
     if len(faults) < _LEAST_FAULTS or len(faults) <= MOST_FAULTS * len(talks):
@@ -52,7 +53,8 @@ def find_user_fault(probes: Sequence[Rollout]) -> Finding | None:
 
 
 def name_actor(rollout: Rollout) -> str:
-    """A model by its own name, since `model` is another one in another run."""
+    """The name of a rollout's policy. A model goes by its own name, because `model` is another one
+    in another run."""
     return rollout.checkpoint or rollout.policy
 
 

@@ -1,4 +1,4 @@
-"""F2: a label on what a weak policy always solves."""
+"""F2: labels a scenario that a weak policy always solves."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,14 @@ from schemas.rollout import Rollout
 
 GATE = "F2"
 FEWEST = 4
-"""Attempts below which nothing is said: a scenario that is solved every other time is always solved
-in two of a quarter of all cases."""
+"""Minimal number of attempts for a finding. If a policy solves a scenario every other time, a
+quarter of all pairs of attempts pass twice."""
 
 
 def require_challenge(rollouts: Sequence[Rollout], most: float, *, drops: bool = False) -> Finding:
-    """`most`: share of passes from which it is too easy, which is a label, or a drop where the run
-    `drops` such scenarios. Errors are no
-    attempts; a scripted policy's slips say nothing about difficulty."""
+    """`most` is the share of passes from which a scenario is too easy. Such a scenario gets a
+    label, or a drop if the run `drops` it. Errors are no attempts. A scripted policy's slips say
+    nothing about difficulty."""
     judged = [one for one in rollouts if one.outcome != "error"]
     passed, who = (
         sum(one.outcome == "pass" for one in judged),

@@ -1,5 +1,5 @@
-"""F3: not contaminated: nothing in it repeats a protected text, as far as a check of known power
-can see.
+"""F3: not contaminated: no text of the subject repeats a protected text, as far as a check of
+measured power can tell.
 
 texts ─► index of protected sets ─► hit: dropped
 planted copies, clones, shuffles, rewordings ─► the same index ─► rates; too low, and nothing is measured
@@ -31,8 +31,8 @@ def check_for_contamination(
     asked: AskedTask | None = None,
     world: ComparedWorld | None = None,
 ) -> Finding:
-    """`texts` by what they are, for the message. Where nothing is protected, or the check is blind,
-    that is said and nothing is claimed."""
+    """`texts` maps a name for the message to each text. If no text is protected, or the check is
+    blind, the finding says so and claims nothing."""
     protected = read_protected(*folders)
     if protected is None:
         return skip(
@@ -81,8 +81,8 @@ def check_for_contamination(
 
 
 def _report(same: TaskMatch, told: dict[str, Json], text: str) -> Finding:
-    """The same task is dropped; one that may be is suspected. A judge can decide it where the
-    benchmark's own text is at hand."""
+    """The same task is dropped; a possible copy is suspected. A judge can decide about it if the
+    benchmark's own text is available."""
     seen: dict[str, Json] = told | {"what": "task", **vars(same)}
     shares = f"{same.calls:.0%} of the calls and {same.values:.0%} of the rare values"
     if same.reason == "same_task":
@@ -107,7 +107,7 @@ def ask_whether_same(text: str) -> str:
 
 
 def list_environment_texts(environment: Environment) -> dict[str, str]:
-    """What an agent reads of it."""
+    """Texts of an environment that an agent reads."""
     tools: Sequence[str] = [tool.description for tool in environment.tools]
     return {
         "summary": environment.summary,
@@ -118,7 +118,7 @@ def list_environment_texts(environment: Environment) -> dict[str, str]:
 
 
 def list_scenario_texts(scenario: Scenario) -> dict[str, str]:
-    """What is said in it."""
+    """Texts that are said in a scenario."""
     user = scenario.user
     return {
         "request": scenario.request,

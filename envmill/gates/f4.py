@@ -1,5 +1,5 @@
-"""F4: no two scenarios ask the same thing: in the same words, in nearly the same words with the
-same way to do it, or of the same records.
+"""F4: no two scenarios ask the same thing: in the same words, in similar words with the same way to
+do it, or about the same records.
 
 words ─► repeat, near_repeat        records changed, or told about ─► same_errand        first state ─► same_state
 """
@@ -15,18 +15,19 @@ from schemas.scenario import Check, Scenario
 GATE = "F4"
 RUN = 3
 NEAR = 0.7
-"""Share of runs of three words from which two requests are worded alike. In a request of thirty
-words one other word leaves 0.8, two 0.65. Of 820 offline requests no two share 0.3."""
+"""Share of common runs of three words from which two requests count as worded alike. In a request
+of thirty words, one changed word leaves 0.8, two leave 0.65. No two of 820 offline requests share
+0.3."""
 SAME = 0.9
-"""Share of records, their ids apart, from which two first states are one. Of 168 pairs of offline
-states in one environment none shares
-0.12, of 18 that a real model wrote none 0.18."""
+"""Share of common records, without their ids, from which two first states count as one. None of 168
+pairs of offline states in one environment shares 0.12. None of 18 pairs that a real model wrote
+shares 0.18."""
 
 
 def find_repeats(
     scenarios: Iterable[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
 ) -> Mapping[str, Finding]:
-    """What is found of few scenarios, in whatever order they come."""
+    """The findings for a few scenarios, in any order."""
     return dict(
         stream_repeats(sorted(scenarios, key=lambda one: one.id), planned=planned, earlier=earlier)
     )
@@ -35,8 +36,9 @@ def find_repeats(
 def stream_repeats(
     scenarios: Iterable[Scenario], *, planned: bool = False, earlier: Sequence[Scenario] = ()
 ) -> Iterator[tuple[str, Finding]]:
-    """A decision over the whole set, which comes in id order: the first is kept, and each later one is compared with what was kept. Only
-    what was planned together has to differ in records and first states. `earlier` are those that other runs kept of the same
+    """A decision over the whole set, which comes in id order. The first scenario is kept, and each
+    later one is compared with those kept. Only scenarios that were planned together must differ in
+    records and first states. `earlier` are scenarios that other runs kept of the same
     environments."""
     kept = _Kept(planned)
     for scenario in sorted(earlier, key=lambda one: one.id):
@@ -65,7 +67,8 @@ def stream_repeats(
 
 
 class _Kept:
-    """What was kept so far, on disk. The index is asked well below what decides, so that chance in it decides nothing."""
+    """The scenarios kept so far, on disk. The index has a threshold well below the deciding one, so
+    that chance in the index decides nothing."""
 
     def __init__(self, planned: bool) -> None:
         self._planned, spool = planned, RowSpool()
@@ -95,12 +98,13 @@ class _Kept:
             )
 
     def find_same(self, scenario: Scenario, words: Sequence[str]) -> str:
-        """Words are compared within an environment: elsewhere the same words are about other things."""
+        """Requests are compared within an environment. In another environment, the same words are
+        about other things."""
         return self._first.get(_name_request(scenario, words)) or ""
 
     def find_near(self, scenario: Scenario, runs: Runs) -> tuple[str, float] | None:
-        """Here and elsewhere: the same tools called with the same arguments' names are the same
-        thing wherever they stand."""
+        """Compares with scenarios of all environments. The same tools called with the same argument
+        names mean the same way to do it everywhere."""
         way = describe_way(scenario)
         known = {one: self._known.get(one) for one in self._near.find(runs)}
         alike = {
@@ -110,8 +114,8 @@ class _Kept:
         return (best, alike[best]) if best and alike[best] >= NEAR else None
 
     def find_again(self, scenario: Scenario) -> Finding | None:
-        """Within an environment: the same records under the same polarity, or nearly the same first
-        state."""
+        """Compares within an environment: the same records under the same polarity, or nearly the
+        same first state."""
         if not self._planned:
             return None
         targets, state = name_targets(scenario), _Records(scenario.initial_state).describe_all()
@@ -130,10 +134,9 @@ def _name_errand(scenario: Scenario, targets: frozenset[str]) -> str:
 
 
 def name_targets(scenario: Scenario) -> frozenset[str]:
-    """The records that its path changed or made, by what stands in them: ids are left out, since
-    each state has its own. Where nothing is
-    changed, the records that its calls name and what must be told. Empty where this is not
-    known."""
+    """The records that the reference path changed or made, described by their values. Ids are left
+    out, because each state has its own. If nothing is changed: the records that the calls name, and
+    the facts that must be told. Empty if this is not known."""
     records = _Records(scenario.initial_state)
     if scenario.polarity == "achieve":
         changed = {
@@ -179,8 +182,8 @@ class _Records:
         return self.describe_id(path[1]) if len(path) > 1 else ""
 
     def describe_target(self, check: Check) -> str:
-        """The record below a check's path; a record that is made, by what it holds and whom it
-        names."""
+        """The record that a check's path leads to. A new record is described by its values and by
+        the records that it names."""
         if found := self.describe_path(check.path):
             return found
         if check.op == "present" and check.path:
@@ -194,7 +197,7 @@ class _Records:
         return canonical_json([name, self._mask(row)])
 
     def _mask(self, value: Json, *, named: bool = False) -> Json:
-        """Without ids; those of other records stand for what they hold where they are named."""
+        """The value with ids masked. If `named`, an id becomes the description of its record."""
         if is_object(value):
             return {name: self._mask(part, named=named) for name, part in value.items()}
         if is_array(value):
@@ -210,5 +213,5 @@ def _name_request(scenario: Scenario, words: Sequence[str]) -> str:
 
 
 def describe_way(scenario: Scenario) -> Json:
-    """What success means, and the reference path without its values."""
+    """The criteria of success, and the reference path without its values."""
     return [scenario.polarity, *([call.name, sorted(call.arguments)] for call in scenario.oracle)]

@@ -1,5 +1,4 @@
-"""F5: a label on scenarios whose attempts by the probe's policy would most likely all pass, or all
-fail.
+"""F5: labels scenarios whose attempts by the probe's policy would most likely all pass or all fail.
 
 probes of the siblings ─► prior: their rate, and how alike they are ─┐
 probes of the scenario ──────────────────────────────────────────────┴─► posterior ─► chance of variance in a group
@@ -25,16 +24,16 @@ WEAKEST, STRONGEST = 1.0, 4.0
 """Attempts that a prior made of siblings counts as. It never outweighs a scenario's own four
 probes."""
 _DOUBT = 3.0
-"""Attempts at even odds that the siblings' rate begins with, and siblings at which half of their
-likeness is believed. Simulated with 4 and 10 scenarios of four probes, the squared error of the
-chance falls by a sixth to three quarters where the pass rates of an environment are alike, and
-rises by a quarter at most where each of them is near 0 or 1."""
+"""Number of attempts at even odds added to the siblings' rate, and number of siblings at which half
+of their likeness is believed. The effect was simulated with 4 and 10 scenarios of four probes. If
+the pass rates of an environment are alike, the squared error of the chance falls by a sixth to
+three quarters. If each of them is near 0 or 1, it rises by a quarter at most."""
 _FEW = 3
-"""Siblings below which nothing is known about how alike they are."""
+"""Minimal number of siblings for an estimate of how alike they are."""
 
 
 class Probe(Protocol):
-    """What is asked of a probe: a rollout, or these columns of one."""
+    """The attributes of a probe that this gate reads: a rollout, or these columns of one."""
 
     @property
     def outcome(self) -> str: ...
@@ -86,8 +85,8 @@ def find_untrainable(
 def require_variance(
     probed: ProbeCounts, prior: tuple[float, float] = PRIOR, *, drops: bool = False
 ) -> Finding:
-    """A label, or a drop where the run `drops` what would not vary. A scripted policy's slips say nothing about difficulty: its chance is
-    told and decides nothing."""
+    """A label, or a drop if the run `drops` scenarios without variance. A scripted policy's slips
+    say nothing about difficulty: its chance is reported and decides nothing."""
     if not probed.judged:
         return skip(
             GATE, "no_probes", "No probe could be judged: nothing is known about the pass rate."
@@ -117,9 +116,9 @@ def require_variance(
 
 
 def pool_prior(siblings: Sequence[ProbeCounts]) -> tuple[float, float]:
-    """Beta with the siblings' rate, worth the more attempts the more alike they are; Jeffreys'
-    where there are none. Few siblings are
-    believed less, in both."""
+    """A beta prior with the siblings' rate; Jeffreys' prior if there are none. The more alike the
+    siblings are, the more attempts it is worth. With few siblings, both the rate and the weight
+    shrink to a default."""
     known = [one for one in siblings if one.judged]
     passed, judged = sum(one.passed for one in known), sum(one.judged for one in known)
     rate = (passed + _DOUBT / 2) / (judged + _DOUBT)

@@ -1,5 +1,5 @@
-"""Tools that break the rules in a program that else keeps them: what is flagged of one is weighed
-against the checker's alarms.
+"""Finds tools that break the rules in a program that otherwise keeps them. The flags on a tool are
+weighed against the checker's false alarms.
 
 opinions ─► by tool, and whether it was carried out or refused ─► more often flagged than alarms explain? ─► broken
 """
@@ -21,10 +21,10 @@ from envmill.verifiers.bounds import limit_share
 from schemas.base import Json, canonical_json, is_object
 
 LEAST_DONE = 3
-"""Calls of a change that were carried out: of fewer, nothing shows whether it does what the rules
-say."""
+"""Minimal number of calls of a change that were carried out. Fewer calls do not show whether the
+change keeps the rules."""
 FLAGS: tuple[Opinion, ...] = ("fail", "unreadable")
-"""An opinion nobody can read approves of nothing."""
+"""Opinions that flag a case. An unreadable opinion approves of nothing."""
 DOUBT = 0.05
 """Chance that an environment without a fault loses a tool, all its tools together."""
 _STATES, _DRAWS = 40, 6
@@ -37,7 +37,7 @@ red."""
 
 @dataclass(frozen=True)
 class CaseOpinion:
-    """What was said of one case."""
+    """The checker's opinion on one case."""
 
     case: ReviewedCall
     opinion: Opinion
@@ -49,8 +49,8 @@ class CaseOpinion:
 
     @property
     def way(self) -> tuple[str, str]:
-        """Tool, and how the call ended: what is wrong with a change shows where it is made, and
-        alarms differ, too."""
+        """The tool, and the outcome of the call. A faulty change shows in calls that were carried
+        out, and the rate of false alarms differs, too."""
         return self.case.asked.call.name, self.case.seen.outcome
 
 
@@ -64,7 +64,7 @@ class FlaggedTool:
     alarm: float
     """The most that alarms may be, with 95 % confidence."""
     chance: float
-    """Of so many flags or more, were they all alarms."""
+    """Chance of at least this many flags if all were false alarms."""
 
     def describe(self) -> dict[str, Json]:
         return {
@@ -77,7 +77,7 @@ class FlaggedTool:
 
 
 def list_suspects(heard: Sequence[CaseOpinion]) -> list[str]:
-    """Tools of which some call was flagged, the most flagged first."""
+    """Tools with at least one flagged call, the most flagged first."""
     return [
         name for name, _ in Counter(one.way[0] for one in heard if one.flagged).most_common(_MOST)
     ]
@@ -96,10 +96,10 @@ def list_thin(cases: Sequence[ReviewedCall], tour: ExplorationRun) -> Iterator[t
 async def find_toured(
     tour: ExplorationRun, tool: str, most: int, program: Program, sandbox: Sandbox
 ) -> list[StateCall]:
-    """Calls of a change that the tour saw carried out, each with the state it was made on: nobody
-    has to think of a way there.
+    """Calls of a change that the tour carried out, each with its state. So the tester need not find
+    a way to that state.
 
-    Other arguments come before the same ones on another state.
+    Calls with new arguments come before the same arguments on another state.
     """
     done = (
         [stop for stop in tour.of(tool) if stop.seen.outcome == "ok"]
@@ -130,8 +130,8 @@ async def find_toured(
 async def find_further(
     tour: ExplorationRun, done: Sequence[StateCall], most: int, program: Program, sandbox: Sandbox
 ) -> list[ReviewedCall]:
-    """What a change does on other states the tour came to: calls that were carried out once, and
-    drawn ones."""
+    """Calls of a change on other states of the tour: calls that were carried out before, and
+    sampled ones."""
     known, dice = {one.key for one in done}, random.Random(done[0].call.name)
     states = [state for state in tour.states.values() if is_object(state)][-_STATES:]
     calls = list({canonical_json(one.call.arguments): one.call for one in done}.values())
@@ -145,13 +145,13 @@ async def find_further(
     ]
     fresh = list({one.key: one for one in tried if one.key not in known}.values())
     played = [case for case in await play(program, fresh, sandbox) if case.seen.outcome == "ok"]
-    # What it did before, done again on a state that differs elsewhere, says the least.
+    # A call repeated on a state that differs elsewhere says the least, so it comes last.
     return sorted(played, key=lambda case: case.asked.call in calls)[: max(0, most - len(done))]
 
 
 def find_broken(heard: Sequence[CaseOpinion], alarms: Proportion) -> list[FlaggedTool]:
-    """Surest first. Alarms are what the checker raised on other tools' calls that ended the same
-    way, right refusals among them."""
+    """Broken tools, the surest first. `alarms` are the checker's flags on other tools' calls with
+    the same outcome, right refusals included."""
     ways = dict.fromkeys(one.way for one in heard)
     found = [_weigh(way, heard, alarms) for way in ways]
     return sorted(
@@ -165,8 +165,8 @@ def weigh_corner(
     heard: Sequence[CaseOpinion],
     alarms: Proportion,
 ) -> FlaggedTool:
-    """Flags of a corner, among calls that ended as most flagged ones did; alarms are at least the
-    share that is flagged beside it."""
+    """Weighs the flags of a corner, among calls with the most frequent outcome of flagged calls.
+    The rate of alarms is at least the flagged share of the calls nearby."""
     way = Counter(one.way for one in ours if one.flagged).most_common(1)[0][0]
     near = [one.flagged for one in beside]
     return _compare(
@@ -199,5 +199,5 @@ def _compare(
 
 
 def exceed(hits: int, n: int, share: float) -> float:
-    """Chance of so many hits or more of n, each with that share."""
+    """Chance of at least this many hits among n, if each has this share."""
     return min(1.0, sum(comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(hits, n + 1)))

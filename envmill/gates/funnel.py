@@ -1,5 +1,5 @@
-"""The funnel: rollouts sifted in three steps, each counted. One with refused calls that ends right
-stays: how to recover is worth learning.
+"""The funnel sifts rollouts in three steps and counts each. A rollout with refused calls that ends
+right stays, because a trainee can learn recovery from it.
 
 rollouts ─► validity: turns in order, no going round in circles ─► end state ─► functions, where the state says nothing ─► kept
 """
@@ -14,16 +14,17 @@ from schemas.scenario import Scenario
 
 VALIDITY, END_STATE, FUNCTIONS = "validity", "end_state", "function_match"
 _GRAM, _AGAIN = 8, 4
-"""Words in a row that a policy says so often and more: it goes round in circles."""
+"""Length of a run of words, and the number of repetitions from which a policy goes round in
+circles."""
 _CALLS = 5
-"""The same call so often in a row: likewise."""
+"""Number of equal calls in a row that makes a rollout go round in circles."""
 
 
 def sift(
     rollouts: Sequence[Rollout], scenario: Scenario
 ) -> tuple[list[Rollout], tuple[Finding, ...]]:
-    """Rollouts that pass all three steps, and what each step found. What an outage ended is no
-    candidate."""
+    """Rollouts that pass all three steps, and the result of each step. A rollout that ended in an
+    outage is no candidate."""
     entered = [one for one in rollouts if one.outcome != "error"]
     if not entered:
         return [], ()
@@ -72,12 +73,13 @@ def has_refusal(rollout: Rollout) -> bool:
 
 
 def find_malformed(rollout: Rollout) -> str:
-    """What is wrong with its form; empty where nothing is."""
+    """The fault in the form of a rollout; empty if there is none."""
     return _find_disorder(rollout.transcript) or _find_circle(rollout.transcript)
 
 
 def _find_disorder(transcript: Sequence[Json]) -> str:
-    """Every call has its reply before anybody else speaks, and nobody speaks twice in a row."""
+    """Every call must have its reply before the next message, and no actor may speak twice in a
+    row."""
     open_calls, speaker = set[str](), ""
     for entry in transcript:
         role = entry["role"]

@@ -1,5 +1,5 @@
-"""Gates as kinds answer them: their own check, a reason why a gate does not apply, or the check
-that all others get.
+"""Gates by kind: a kind has its own check, a reason why the gate does not apply, or the check that
+all other kinds get.
 
 Gate.check ──kind_of(subject)──► its own check ─► finding        a reason ─► not applicable        neither ─► the common check
 """

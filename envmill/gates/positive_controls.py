@@ -1,5 +1,5 @@
-"""Planted contamination: what becomes of a protected text on its way into other data, to see
-whether it would be noticed."""
+"""Planted contamination: alters a protected text as other data would, to measure whether the check
+notices it."""
 
 import random
 import re
@@ -40,7 +40,8 @@ def rename(text: str, place: int) -> str:
 
 
 def shuffle(text: str, place: int) -> str:
-    """Its sentences, or of a single one its clauses, in another order."""
+    """The text with its sentences in another order; for a single sentence, with its clauses in
+    another order."""
     parts = _SENTENCE.split(text)
     parts = parts if len(parts) > 1 else re.split(r"(?<=,)\s+", text)
     random.Random(f"shuffle/{place}").shuffle(parts)
@@ -48,7 +49,7 @@ def shuffle(text: str, place: int) -> str:
 
 
 def reword(text: str, place: int) -> str:
-    """A light paraphrase: other small words, one word in twelve left out."""
+    """A light paraphrase: other function words, and one word in twelve left out."""
     words = text.split()
     kept = [word for number, word in enumerate(words) if number % 12 != (place + 5) % 12]
     told = " ".join(kept)
@@ -64,4 +65,4 @@ PLANTS: Mapping[str, Callable[[str, int], str]] = {
     "shuffled": shuffle,
     "reworded": reword,
 }
-"""A free paraphrase is none of them: no run of words survives one."""
+"""A free paraphrase is not among them, because it keeps no run of words."""

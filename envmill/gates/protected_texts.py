@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false
-"""Protected sets: benchmarks that nothing we make may repeat, as sketches, and what a text has in
-common with them.
+"""Protected sets: sketches of benchmarks that no generated text may repeat, and the similarity of a
+text to them.
 
 shipped sketches, sketches in a folder ─┐
 texts in the folder ─► one sketch more ─┴─► Protected.find(text) ─► same text, quotation, copy, reworded, or nothing
@@ -46,16 +46,16 @@ _COPIED = 0.5
 than a turn of speech."""
 _FEWEST = 3
 _ALIKE = 0.3
-"""Share of pairs of masked words from which a text is a reworded copy. Of 200 lightly reworded
-texts one shares less than 0.4; a task of BFCL shares at most 0.2 with another that is no variant of
-it, and one of our own corpus 0.1 with any."""
+"""Share of common pairs of masked words from which a text is a reworded copy. Of 200 lightly
+reworded texts, one shares less than 0.4. A task of BFCL shares at most 0.2 with another task that
+is no variant of it; a task of our own corpus shares at most 0.1 with any."""
 _PLANTED = 60
 """Texts the power is measured with."""
 
 
 @dataclass(frozen=True)
 class ProtectedMatch:
-    """What a text has in common with a protected one."""
+    """The similarity of a text to a protected one."""
 
     reason: str
     source: str
@@ -63,7 +63,7 @@ class ProtectedMatch:
     shared: float
     """Share of runs, or 1 for a quotation."""
     words: str = ""
-    """What was found in both, in the words of the text at hand."""
+    """The words found in both texts, as the given text has them."""
 
 
 class Protected:
@@ -112,7 +112,7 @@ class Protected:
         return min(found, key=lambda match: _PLAINEST.index(match.reason), default=None)
 
     def find_task(self, asked: AskedTask) -> TaskMatch | None:
-        """A task of which the scenario is, or may be, a paraphrase or a clone."""
+        """The task that the scenario copies, or may paraphrase."""
         found = [
             match
             for one in self.sketches
@@ -125,8 +125,8 @@ class Protected:
         )
 
     def find_domains(self, world: ComparedWorld) -> dict[str, Json]:
-        """Domains with whose names or policies a world has much in common. It is no copy; whoever
-        measures with them must know."""
+        """Domains whose names or policies are similar to those of the environment. This is no copy,
+        but users who measure with these benchmarks must know."""
         return {
             f"{one.source.name}/{name}": shares
             for one in self.sketches
@@ -146,7 +146,7 @@ _NEAR_DOMAIN = 0.2
 def _find_near_domains(
     sketch: ProtectedSketch, world: ComparedWorld
 ) -> Mapping[str, dict[str, float]]:
-    """BenchmarkDomain → kind of what is compared → share, of those that are near."""
+    """BenchmarkDomain → kind of text compared → share, for domains that are near."""
     found: dict[str, dict[str, float]] = {}
     for kind, known, asked in (
         ("interface", sketch.interfaces, world.interface),
@@ -163,7 +163,7 @@ _PLAINEST = ("same_text", "quotation", "copy", "reworded")
 
 
 def find_match(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None:
-    """What a text has in common with one benchmark."""
+    """The best match of a text in one benchmark."""
     if same := find_same_text(sketch, text):
         return ProtectedMatch("same_text", same, 1.0, text[:200])
     return (
@@ -191,7 +191,7 @@ def _find_quotation(sketch: ProtectedSketch, text: str) -> ProtectedMatch | None
 
 
 def _may_quote(sketch: ProtectedSketch, text: str) -> bool:
-    """All runs at once: one look-up for a text that quotes nothing, which is nearly every one."""
+    """Looks up all runs at once. Nearly every text quotes nothing and needs one look-up only."""
     runs = list(list_quotations(text))
     return bool(runs) and bool(
         _find_texts(sketch.quotes, sketch.quote_texts, hash_runs(sketch.salt, runs, LONG_BYTES))
@@ -245,8 +245,8 @@ def _find_texts(known: "Numbers", places: "Places", asked: "Numbers") -> list[in
 def make_sketch(
     benchmark: Benchmark, source: BenchmarkSource, embedder: str = ""
 ) -> ProtectedSketch:
-    """A sketch with its power: how much is found of what is planted. It must be measured now, since
-    no text is left in the sketch."""
+    """A sketch with its power: the share of planted copies that it finds. The power must be
+    measured now, because the sketch keeps no text."""
     made, texts = sketch_benchmark(benchmark, source, embedder), benchmark.texts
     names = [made.names[int(place)] for place in made.signed.tolist()]
     chosen = names[:: max(1, len(names) // _PLANTED)][:_PLANTED]

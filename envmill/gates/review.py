@@ -1,5 +1,5 @@
-"""What a review is made of: calls somebody made up, what they did in the jail, and what somebody
-else thinks of that.
+"""Parts of a review: calls that a tester model proposes, their results in the jail, and a checker
+model's opinion on them.
 
 tester ─► calls ─► jail, each on a fresh copy ─► cases ─► checker: pass, warning, fail
                                                    ▲
@@ -28,10 +28,10 @@ Opinion = Literal["pass", "warning", "fail", "unreadable"]
 
 ROUNDS = 4
 SEED = 1
-"""Of sessions in which a call is tried. Not a tour's: a state that one came to holds rows whose ids
-would be drawn once more."""
+"""Seed of the sessions in which a call is tried. It differs from the tour's seed: the tour's states
+contain rows whose ids would be drawn again."""
 _TOOLS_AT_ONCE = 10
-"""Tools whose calls one question asks for: longer replies are cut off."""
+"""Number of tools whose calls one question asks for. Longer replies are cut off."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class StateCall:
 
 @dataclass(frozen=True)
 class ReviewedCall:
-    """What a call did."""
+    """A call and its effect."""
 
     asked: StateCall
     seen: Observation
@@ -56,7 +56,8 @@ class ReviewedCall:
 
     @property
     def told(self) -> str:
-        """What tells two versions apart: not the words of a refusal."""
+        """The text by which two versions of a program are compared. The words of a refusal are left
+        out."""
         parts = self.seen.parts if self.seen.outcome == "ok" else []
         return canonical_json(
             [self.seen.outcome, parts, [change.model_dump(mode="json") for change in self.changes]]
@@ -65,7 +66,7 @@ class ReviewedCall:
 
 @dataclass
 class Plan:
-    """Calls as they come in, and what was lost on the way."""
+    """The proposed calls, and a count of the unusable ones."""
 
     environment: Environment
     goal: int
@@ -75,8 +76,8 @@ class Plan:
     rounds: int = 0
 
     def wanted(self) -> dict[str, int]:
-        """Tool → how many more calls of it are wanted; one without parameters can only be
-        called."""
+        """Tool → number of further calls wanted. A tool without parameters has only one possible
+        call."""
         bare = [
             tool.name for tool in self.environment.tools if not tool.parameters.get("properties")
         ]
@@ -122,7 +123,8 @@ async def ask_more(
     prompt: Prompt,
     models: ModelSession,
 ) -> list[StateCall]:
-    """Further calls of some tools, in one more round; none that was asked before."""
+    """Asks for further calls of some tools in one more round. Calls that were asked before are left
+    out."""
     before = set(plan.asked)
     await _fill(plan, states[plan.rounds % len(states)], wanted, prompt, models)
     return [one for key, one in plan.asked.items() if key not in before]
@@ -170,7 +172,7 @@ async def _ask_tester(
 async def play(
     program: Program, asked: Sequence[StateCall], sandbox: Sandbox
 ) -> list[ReviewedCall]:
-    """Each call in a session of its own, all in one message to the jail."""
+    """Plays each call in a session of its own, all in one message to the jail."""
     steps = [
         step for one in asked for step in (Reset(one.state, CLOCK, SEED), Invoke(one.call), Look())
     ]

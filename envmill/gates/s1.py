@@ -1,5 +1,4 @@
-"""S1: the oracle replays, none of its writes is refused, and it passes, twice, with the same
-end."""
+"""S1: the oracle replays twice with the same end. None of its writes is refused, and it passes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -56,7 +55,7 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def find_fault(subject: ScenarioCase, trial: Trial) -> Finding | None:
-    """What is wrong with one replay."""
+    """The fault of one replay."""
     opened = trial.seen[0]
     if opened.outcome != "ok":
         return drop(
@@ -97,7 +96,7 @@ def read_declared(subject: ScenarioCase) -> Sequence[int]:
 
 
 def describe_calls(subject: ScenarioCase, trial: Trial) -> list[Json]:
-    """Each call with what came of it."""
+    """Each call with its result."""
     return [
         {"call": call.model_dump(), "outcome": describe_reply(reply)}
         for call, reply in zip(subject.scenario.oracle, trial.replies, strict=False)

@@ -1,5 +1,5 @@
-"""S10: text and structure agree: every date, amount and reference of the request is one of the
-world it speaks of."""
+"""S10: text and structure agree: every date, amount and reference of the request exists in the
+scenario's world."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -68,14 +68,14 @@ _AFTER = re.compile(
     r"|(?:minutes?|hours?|days?|weeks?|months?|years?|nights?)(?:'|\b))"
 )
 _BESIDE = 24
-"""Characters beside a number that say how it is meant."""
+"""Number of characters around a number that show its meaning."""
 _NEAR = 400
-"""Days from the clock within which a date may be one that the user has in mind."""
+"""Maximal number of days from the clock to a date that the user may have in mind."""
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Contradictions are suspected, all of them; what is only found somewhere in the state is
-    told."""
+    """Every contradiction is a suspicion. A value that is found only somewhere in the state is
+    reported."""
     near, far = await gather_knowledge(subject, means)
     asked, shown = RequestAlignment.of(subject), await list_shown(subject, means)
     found = [
@@ -98,7 +98,7 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 async def gather_knowledge(
     subject: ScenarioCase, means: GateContext
 ) -> tuple[KnownValues, KnownValues]:
-    """What the reference path uses and sees, and beyond it the whole state and policy."""
+    """Values that the reference path uses and sees, and all values of the state and the policy."""
     scenario, year = subject.scenario, int(subject.scenario.clock[:4])
     near, far = KnownValues(year), KnownValues(year)
     near.take([call.arguments for call in scenario.oracle])
@@ -120,9 +120,9 @@ async def gather_knowledge(
 
 
 async def list_shown(subject: ScenarioCase, means: GateContext) -> list[set[Decimal]]:
-    """Numbers that replies had shown before each call: what an amount can be worked out of. The
-    amount itself, in an argument or in the
-    reply to its call, would make any amount one that is there."""
+    """Numbers that replies had shown before each call, from which an amount can be computed. An
+    amount in the call's own arguments or reply does not count, because it would make any amount
+    known."""
     if not subject.scenario.oracle:
         return []
     trial, seen = (
@@ -143,7 +143,7 @@ async def list_shown(subject: ScenarioCase, means: GateContext) -> list[set[Deci
 def list_unmatched(
     subject: ScenarioCase, near: KnownValues, far: KnownValues, shown: Sequence[set[Decimal]]
 ) -> Iterator[Contradiction]:
-    """What the request says and nothing else knows."""
+    """Values of the request that no other source knows."""
     request, scenario = subject.scenario.request, subject.scenario
     if not scenario.oracle:
         return
@@ -215,8 +215,8 @@ def list_unmatched(
 
 
 def ask_amount(number: Decimal, instead: Sequence[Decimal]) -> str:
-    """A neutral question about an amount of the request; yes says that the path uses another
-    one."""
+    """A neutral question about an amount of the request. Yes means that the path uses another
+    amount."""
     used = f" where {', '.join(map(str, instead))} was used" if instead else ", which was not used"
     return f"Does the request ask for an amount of {number}{used}?"
 
@@ -232,7 +232,8 @@ def ask_unasked(call: Call) -> str:
 async def list_unasked_changes(
     subject: ScenarioCase, means: GateContext, asked: RequestAlignment
 ) -> list[Contradiction]:
-    """Changes that no sentence asks for, but for steps on the way to what is asked for."""
+    """Changes that no sentence of the request asks for, except steps on the way to a requested
+    change."""
     return [
         (
             "unasked_change",
@@ -247,11 +248,10 @@ async def list_unasked_changes(
 
 
 async def is_on_the_way(subject: ScenarioCase, means: GateContext, place: int) -> bool:
-    """Whether a later call is refused without this change, and changes again the status that this
-    one gave: who asks to finish a job asks
-    to start it. A change that lasts is a wish of its own, also where a rule demands it: nobody says
-    that a training took place, or pays, by
-    asking for what is given only then."""
+    """Whether a later call is refused without this change, and later changes the status that this
+    change gave. A user who asks to finish a job also asks to start it. A change that lasts is a
+    wish of its own, even if a rule demands it. A user who asks for something that requires a
+    payment does not ask to record the payment."""
     oracle, trials = tuple(subject.scenario.oracle), Trials.of(subject, means)
     before, after, without = await trials.play(
         [
@@ -334,7 +334,7 @@ def list_used(subject: ScenarioCase) -> dict[Decimal, int]:
 def list_mismatches(
     asked: RequestAlignment, shown: Sequence[set[Decimal]]
 ) -> Iterator[Contradiction]:
-    """Changes whose sentence says another amount."""
+    """Changes for which the request states another amount."""
     for wish, used, said in list_other_amounts(asked, shown):
         words = (
             f"call {wish.place + 1}, {wish.call.name}, uses {used}; the sentence that asks for "
@@ -349,7 +349,8 @@ def list_mismatches(
 
 
 def describe_targets(subject: ScenarioCase) -> KnownValues:
-    """What the reference path's arguments and the rows it acts on are, references followed."""
+    """Values of the reference path's arguments and of the rows that it acts on, references
+    followed."""
     stock, described = (
         StateIndex.of(subject.scenario.initial_state),
         KnownValues(int(subject.scenario.clock[:4])),
@@ -363,15 +364,16 @@ def describe_targets(subject: ScenarioCase) -> KnownValues:
 
 
 def list_amounts(subject: ScenarioCase) -> set[Decimal]:
-    """Numbers of the request in digits; one in words may be anything (`one more thing`)."""
+    """Numbers that the request writes in digits. A number word may mean something else (`one more
+    thing`)."""
     text = strip_numbering(subject.scenario.request)
     digits = [one for one in find_numbers(text) if any(map(str.isdigit, text[slice(*one.span)]))]
     return {one.value for one in digits if not one.percent and not _is_measured(text, one.span)}
 
 
 def _is_measured(text: str, span: Span) -> bool:
-    """A limit, an hour, an end of a range or a step is no amount that anybody books: `at most 20`,
-    `at 9 am`, `3 to 5`, `2 more`."""
+    """Whether a number is a limit, an hour, an end of a range or a step. No call takes such a
+    number as an amount: `at most 20`, `at 9 am`, `3 to 5`, `2 more`."""
     before, after = text[max(0, span[0] - _BESIDE) : span[0]], text[span[0] : span[1] + _BESIDE]
     return _BEFORE.search(before) is not None or _AFTER.search(after) is not None
 
@@ -382,9 +384,8 @@ def list_said(request: str) -> set[Decimal]:
 
 
 def _explains(number: Decimal, unsaid: Mapping[Decimal, set[Decimal]], request: str) -> bool:
-    """Whether what the path uses and the request does not say follows from this number by its words
-    or in another unit; `unsaid` says
-    what had been shown by then."""
+    """Whether this number explains every amount that the path uses and the request does not state,
+    by its words or in another unit. `unsaid` maps each such amount to the numbers shown before."""
     said = KnownValues(0, normal=normalise(request), plain=request, numbers={number})
     return all(amounts_to(one, said, there) for one, there in unsaid.items())
 

@@ -1,5 +1,5 @@
-"""S11: no flakiness: the oracle and two attacks, in a process with another hash seed, end and are
-judged the same."""
+"""S11: no flakiness: the oracle and two attacks end the same and are judged the same in a process
+with another hash seed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,12 +20,12 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 ATTACKS = ("random_valid", "read_everything")
-"""One that writes and one that talks."""
+"""One attack that writes and one that talks."""
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Everything once more where sets and dictionaries hash otherwise; the checks are heard anew,
-    too."""
+    """Plays everything again in a process in which sets and dictionaries hash otherwise. Generated
+    checks run again, too."""
     trials = Trials.of(subject, means)
     base = await list_first(trials, means.weighed)
     if any(trial.ending is None for _, trial in base):
@@ -44,7 +44,7 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 async def list_first(trials: Trials, means: GateContext) -> Sequence[tuple[Attempt, Trial]]:
-    """What was played already; the first attack of an attacker is an open probe."""
+    """The attempts that were already played. The first attack of an attacker is an open probe."""
     attacks = await trials.attacks(means.probes)
     found = [
         (trials.plan_attack(name, trials.first_seed), attacks[name][0])
@@ -57,7 +57,7 @@ async def list_first(trials: Trials, means: GateContext) -> Sequence[tuple[Attem
 
 
 def find_difference(one: Trial, other: Trial) -> tuple[str, str] | None:
-    """(reason code, words) when two plays of one attempt part."""
+    """(reason code, words) if two plays of one attempt differ."""
     if one.verdict.outcome != other.verdict.outcome or one.verdict.reward != other.verdict.reward:
         return "verdict_differs", f"judged {one.verdict.outcome}, then {other.verdict.outcome}"
     if orjson.dumps(one.seen[-1].state) != orjson.dumps(other.seen[-1].state):

@@ -1,5 +1,4 @@
-"""S12: each component has a criterion and each criterion counts: for each one there is an end at
-which it is false.
+"""S12: each component has a criterion, and each criterion counts: at least one end makes it false.
 
 ends: nothing, mutants, steps left out, tampering, attacks, deeds put into the right path ─► criteria never false ─► vacuous
 """
@@ -40,7 +39,7 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 MOST_WEIGHT = 0.25
-"""Share of one goal or fact where there are four or more."""
+"""Maximal share of one goal or fact if there are four or more."""
 _SAMPLES: dict[str, Json] = {
     "string": "x",
     "number": 1,
@@ -55,15 +54,15 @@ _ASKED = re.compile(
     r"send|name|explain"
     r"|which|what|how|who|when|where)\b"
 )
-"""Words by which somebody asks to be told something."""
+"""Words with which a user asks to be told something."""
 
 Criterion = tuple[str, str]
 """Component and name."""
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """What can be read off the verifier first, then the ends: all of them, since one at which a
-    criterion is false clears it."""
+    """Checks the verifier's text first, then all ends, because a criterion counts as soon as one
+    end makes it false."""
     scenario = subject.scenario
     parts: Json = scenario.verifier.model_dump(exclude={"frame"})
     if fault := find_lack(scenario) or find_stranger(subject):
@@ -113,9 +112,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def list_undemanded(subject: ScenarioCase) -> Iterator[Finding]:
-    """Facts that neither the request nor the policy document seems to ask for: under `achieve`
-    where nobody wants to be told anything,
-    under `refuse` the texts of records."""
+    """Facts that neither the request nor the policy document seems to ask for. Under `achieve`: all
+    facts, if no text asks for an answer. Under `refuse`: the texts of records."""
     scenario, policy = subject.scenario, subject.environment.policy_document
     if scenario.polarity == "achieve":
         facts = [] if _ASKED.search(f"{scenario.request}\n{policy}") else scenario.verifier.facts
@@ -157,8 +155,8 @@ async def find_unheeded(
 async def find_unasked(
     subject: ScenarioCase, means: GateContext, right: Ending
 ) -> tuple[str, bool] | None:
-    """A place that the reference path wrote, whose column is not exempt, and where any value
-    passes, and whether the probe is sealed."""
+    """A place that the reference path wrote and where any value passes, and whether the probe is
+    sealed. Exempt columns do not count."""
     trials = Trials.of(subject, means)
     other = (await trials.elsewhere()).ending
     verifier = subject.scenario.verifier
@@ -173,7 +171,7 @@ async def find_unasked(
 
 
 def find_lack(scenario: Scenario) -> tuple[str, str] | None:
-    """(reason code, words) when a component that the polarity rests on has no criterion."""
+    """(reason code, words) if a component that the polarity rests on has no criterion."""
     verifier, polarity = scenario.verifier, scenario.polarity
     if not verifier.goals and not verifier.facts:
         return "no_goal", "The verifier has neither a goal nor a fact: nothing has to become true."
@@ -194,7 +192,7 @@ def find_lack(scenario: Scenario) -> tuple[str, str] | None:
 
 
 def find_weight(verifier: Verifier) -> tuple[str, str] | None:
-    """(reason code, words) when one goal or fact weighs too much."""
+    """(reason code, words) if one goal or fact weighs too much."""
     parts = [*verifier.goals, *verifier.facts]
     heaviest = max(parts, key=lambda each: each.weight)
     share = heaviest.weight / sum(each.weight for each in parts)
@@ -262,13 +260,13 @@ async def list_ends(
             yield what, await trials.judge(ending)
     for name, attacks in (await trials.attacks()).items():
         for trial in attacks:
-            # Attacks are judged in brief: here all that is amiss is wanted.
+            # Attacks are judged in brief; here every failed criterion is needed.
             yield name, await trials.judge(trial.ending) if trial.ending else trial.verdict
 
 
 def make_ends(verifier: Verifier, base: Ending) -> Iterator[tuple[str, Ending]]:
-    """A guard's own place altered, a forbidden call made, one made too often, one made before what
-    must come first."""
+    """Ends that break one criterion: the place of a guard changed, a forbidden call made, or a call
+    made too often or too early."""
     for guard in verifier.guards:
         if guard.op != "generated":
             yield (
@@ -326,8 +324,8 @@ def fill(pattern: Json) -> Json:
 
 
 def overwrite(state: Json, condition: Check) -> Json:
-    """The state with something else at a condition's place: a value where there should be none,
-    none where there should be one."""
+    """The state with another content at a condition's place: a value if the condition wants none,
+    no value if it wants one."""
     return _set(state, condition.path, "touched" if condition.op == "absent" else None)
 
 

@@ -1,5 +1,5 @@
-"""S13: a search that sees nothing but what it earns finds no way to be paid without doing what is
-asked."""
+"""S13: a search that sees only its reward finds no way to be paid without doing what the request
+asks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,7 +24,8 @@ LUCK = 0.02
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """What paid on siblings first, then a search blind to the request, then one with its words."""
+    """Replays sequences that were paid on siblings, then searches without the request, then with
+    its words."""
     if means.episodes < 2:
         return skip(
             GATE,
@@ -62,7 +63,7 @@ async def replay_library(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def judge_catches(catches: Sequence[PaidSequence], evidence: Json = None) -> Finding | None:
-    """A pass that ends elsewhere than the reference path is one too many."""
+    """Drops a scenario if a sequence passes but ends elsewhere than the reference path."""
     for catch in catches:
         if catch.exploit:
             made = ", ".join(call.name for call in catch.calls) or "nothing but words"
@@ -74,7 +75,7 @@ def judge_catches(catches: Sequence[PaidSequence], evidence: Json = None) -> Fin
 
 
 def judge_blind(tally: SearchTally, *, partial: bool, evidence: Json) -> Finding | None:
-    """Whoever has not read the request is not paid, luck aside."""
+    """A search that has not read the request must not be paid, except by luck."""
     if tally.broken == tally.episodes > 0:
         return drop(
             GATE,

@@ -1,4 +1,4 @@
-"""S14: specificity: what answers a sibling's request does not answer this one."""
+"""S14: specificity: the answer to a sibling's request does not answer this one."""
 
 from collections.abc import Mapping
 
@@ -77,8 +77,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 async def is_mutual(subject: ScenarioCase, sibling: Scenario, means: GateContext) -> bool:
-    """Whether each one's path passes at the other: the same wish twice, of which the first may
-    stay."""
+    """Whether the reference path of each scenario passes at the other. Then both are the same wish,
+    and only the first may stay."""
     (trial,) = await Trials.of(ScenarioCase(sibling, subject.environment), means).play(
         [Trials.of(subject, means).path()]
     )

@@ -1,5 +1,5 @@
-"""S15: the request selects one referent: no other row fits its words as well and could be acted on
-just so.
+"""S15: the request selects one referent: no other row fits its words as well and could be used in
+the same calls.
 
 target row ──words of the request──► what is said of it ─┐
 twin rows, existing and injected ────────────────────────┴─► fits as well, and the program takes it ─► ambiguous
@@ -71,8 +71,8 @@ class Rival:
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Rivals that fit as well and that the program would take; a target of which nothing is said is
-    told, not dropped."""
+    """Suspects rivals that fit as well and that the program accepts. If the request says nothing
+    about a target, the evidence reports it, and nothing is dropped."""
     targets = list_targets(subject)
     if not targets:
         return pass_by(
@@ -104,7 +104,7 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def suspect(rivals: Sequence[Rival], stock: StateIndex) -> Finding:
-    """What stands against one target: every row that fits as well."""
+    """The rivals of one target: every row that fits as well."""
     worst = next((rival for rival in rivals if rival.better), rivals[0])
     reason, target = "wrong_referent" if worst.better else "ambiguous_referent", worst.target
     finding = drop(GATE, reason, describe(worst), [show(rival) for rival in rivals])
@@ -135,7 +135,7 @@ def suspect_forgotten(row: str, said: str, forgotten: Sequence[tuple[str, str]])
 
 
 def render_row(stock: StateIndex, collection: str, key: str) -> str:
-    """What a reader sees of a row, in a line."""
+    """A row as a reader sees it, in one line."""
     return ", ".join(
         f"{name} {value}"
         for name, value in describe_row(stock, collection, key, 1)
@@ -146,8 +146,8 @@ def render_row(stock: StateIndex, collection: str, key: str) -> str:
 def leave_out_distinct(
     rivals: Sequence[Rival], stock: StateIndex, told: KnownValues
 ) -> list[Rival]:
-    """Without those that a superlative, a negation or a word of a longer text tells from their
-    target."""
+    """The rivals without those that a superlative, a negation or a word of a longer text
+    distinguishes from their target."""
 
     def read(collection: str, key: str) -> dict[str, Json]:
         return dict(describe_row(stock, collection, key, _DEPTH))
@@ -193,8 +193,8 @@ def read_world(subject: ScenarioCase) -> tuple[StateIndex, KnownValues]:
 def find_rivals(
     target: Target, targets: list[Target], stock: StateIndex, told: KnownValues
 ) -> Iterator[Rival]:
-    """Rows of the same collection that nothing said tells apart. Rows that the oracle acts on
-    itself are no rivals."""
+    """Rows of the same collection that no word of the request distinguishes from the target. Rows
+    that the oracle itself acts on are no rivals."""
     meant = {each.key for each in targets}
     # What is said of a row that another change is about by a reference is said for that change;
     # with nothing said of this one, all of it.
@@ -219,10 +219,11 @@ def find_strangers(
     stock: StateIndex,
     told: KnownValues,
 ) -> Iterator[Rival]:
-    """Every other row of the collection, where the request says nothing of the target, nothing it
-    says leads there, and no rule chooses it.
+    """Every other row of the collection, if the request does not describe the target, does not lead
+    to it, and has no rule that selects it.
 
-    `Whoever comes next in points` is such a rule: it says no value of the row, and comparing values cannot tell whom it means.
+    `Whoever comes next in points` is such a rule. It names no value of the row, so comparing values
+    cannot tell which row it means.
     """
     if (
         not target.said
@@ -265,8 +266,8 @@ def is_led_to(
 def find_forgotten(
     targets: list[Target], subject: ScenarioCase, stock: StateIndex, told: KnownValues
 ) -> list[tuple[str, str]]:
-    """Rows that the user calls by a name no other row bears, that lie beside the targets, and that
-    no write leads to."""
+    """Rows with a name that the user says and no other row has, next to the targets in their
+    collection, to which no write leads."""
     reached = {
         key for target in targets for key in reach(stock, target.collection, target.key, _DEPTH)
     }
@@ -277,7 +278,7 @@ def find_forgotten(
         if place not in writes
         for leaf in list_leaves(call.arguments)
     }
-    # Who is spoken of since a record of theirs is looked up is not forgotten.
+    # A person whose record a call looks up is not forgotten.
     reached |= {
         key
         for one in looked
@@ -324,7 +325,7 @@ def find_forgotten(
 
 
 def is_speaker(name: str, scenario: Scenario) -> bool:
-    """Whether who speaks gives it as their own name, at the beginning or below the request."""
+    """Whether the speaker gives the name as their own, at the beginning or below the request."""
     own = re.escape(normalise(name))
     text = normalise(scenario.request).strip()
     begins = rf"\b(?:this is|it is|it's|i am|i'm|my name is)\s+{own}\b"
@@ -336,8 +337,8 @@ def is_speaker(name: str, scenario: Scenario) -> bool:
 
 
 def is_unique(name: str, stock: StateIndex) -> bool:
-    """Whether one row only, of all collections, bears the name; a word that is a status or a day is
-    borne by more, one day."""
+    """Whether only one row of all collections has this name. A status or a weekday is sooner or
+    later the value of several rows."""
     others = sum(
         name in row.values()
         for rows in stock.rows.values()
@@ -370,11 +371,11 @@ def find_said(stock: StateIndex, collection: str, key: str, told: KnownValues) -
 def describe_row(
     stock: StateIndex, collection: str, key: str, depth: int, name: str = ""
 ) -> Iterator[tuple[str, Json]]:
-    """Dotted field and plain value, by name; a field that holds the key of a row leads on to that
-    row.
+    """Dotted field and plain value, sorted by name. A field that holds the key of a row leads on to
+    that row.
 
-    A question tells them in this order, and a stored state holds its fields in another one than a
-    draft: the judge is asked once.
+    Questions list fields in this order, because a stored state orders its fields otherwise than a
+    draft. So the judge is asked once only.
     """
     row: Mapping[str, Json] = stock.rows[collection][key]
     yield f"{name}key", key
@@ -387,8 +388,8 @@ def describe_row(
 
 
 def is_said(value: Json, told: KnownValues) -> bool:
-    """Whether the user says a value, and not by accident: a yes or no is no description, and a
-    letter is one only as a capital."""
+    """Whether the user states a value, and not by accident. A yes or no describes nothing, and a
+    letter counts only as a capital."""
     if isinstance(value, str) and len(value) == 1 and value.isalpha():
         return (
             value.isupper()
@@ -404,8 +405,8 @@ def is_said(value: Json, told: KnownValues) -> bool:
 
 
 async def find_taken(subject: ScenarioCase, means: GateContext, rivals: list[Rival]) -> list[Rival]:
-    """Rivals that the program takes in the target's place, and whose end loses: one that passes is
-    another right way."""
+    """Rivals that the program accepts in the target's place and whose end fails. A rival that
+    passes is another right way."""
     trials, oracle = Trials.of(subject, means), subject.scenario.oracle
     words = trials.last_words()
     stock, _ = read_world(subject)

@@ -1,6 +1,6 @@
-"""S16: a reader who sees the request, and not the reference path, understands it as the path and
-the verifier do; and another one, who sees what the verifier demands, finds each demand asked for
-and each wish checked.
+"""S16: one reader sees the request but not the reference path, and must understand it as the path
+and the verifier do. Another reader sees the demands of the verifier. It must find each demand asked
+for and each wish checked.
 
 brief, rules, policy, tools, date, rows, request, told ─► reader ─► changes, answers, readings ─┐
 reference path, verifier ────────────────────────────────────────────────────────────────────────┴─► differences: suspicions
@@ -44,7 +44,7 @@ _COMPOSED = (
 _WHOLE = 40
 """Rows up to which a table is shown whole."""
 _LEAST_SHARE = 4
-"""Of a larger table so many rows are shown for each row that the path touches."""
+"""Number of rows of a larger table that are shown for each row that the path touches."""
 _MOST = 3
 """Differences of the blind reader that are put to the judge, surest first: each takes two
 readings."""
@@ -69,8 +69,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def merge(read: Finding, mapped: Finding) -> Finding:
-    """Suspicions of both, a second reading once. Where there is none, what could not be
-    measured."""
+    """Suspicions of both readers; a second reading counts once. If there are none, the result says
+    what could not be measured."""
     found = [one for one in read.spread() if one.outcome == "dropped"]
     ambiguous = any(one.reason == "two_readings" for one in found)
     found += [
@@ -166,7 +166,7 @@ async def compare(
 
 
 def show(subject: ScenarioCase) -> ReaderInput:
-    """What agent and user know together."""
+    """The knowledge that agent and user share."""
     scenario, environment = subject.scenario, subject.environment
     return ReaderInput(
         brief=environment.brief.model_copy(update={"outline": None}),
@@ -185,8 +185,8 @@ def show(subject: ScenarioCase) -> ReaderInput:
 
 
 def _show_table(name: str, value: Json, subject: ScenarioCase) -> Json:
-    """A small table whole. Of a large one the rows that matter among many that look like them, in
-    key order: the choice tells nothing."""
+    """A small table as a whole. For a large table, the rows that matter, among many similar rows,
+    in key order: the choice reveals nothing."""
     rows = read_rows(value)
     if len(rows) <= _WHOLE:
         return value

@@ -1,5 +1,5 @@
 """S17: the user gives every hidden fact to an agent that asks for it, in any of its stored
-wordings, and keeps it from one that does not.
+wordings. The user keeps the fact from an agent that does not ask.
 
 n hidden facts ─┬─ five wordings each, and every fact in a pair ─► answer ─► holds the values, or: withheld
                 └─ questions for something else ─────────────────► answer ─► holds none of them, or: told_unasked
@@ -37,7 +37,7 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 _ELSE = ("Which tyres does your car have?", "How can I help you today?")
-"""What hardly a scenario hides."""
+"""Questions about facts that hardly any scenario hides."""
 _CODE = re.compile(r"(?=.*\d).{4,}")
 
 
@@ -47,12 +47,12 @@ class _Probe:
 
     message: str
     asked: tuple[str, ...] = ()
-    """Facts that it asks for; a hidden one that is not among them must not be told."""
+    """Facts that the message asks for. The user must not tell any other hidden fact."""
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """With an account the model that plays the user is asked; without one the scripted user is, and
-    the evidence says so."""
+    """With an account, the model that plays the user is asked. Without an account, the scripted
+    user is asked, and the evidence says so."""
     knowledge = UserKnowledge.of(subject.scenario)
     contract = knowledge.contract
     if unknown := await _find_unknown(subject, means):
@@ -74,7 +74,7 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
         return fail(GATE, "unreached", error.message)
     for probe, answer in zip(probes, answers, strict=True):
         findings += _judge(probe, answer, contract, hidden, played)
-    # What was shown stands before what is suspected.
+    # Proofs come before suspicions.
     return gather(
         GATE,
         sorted(findings, key=lambda one: CODES[one.reason] != "proof"),
@@ -85,8 +85,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 async def _ask(
     probes: Sequence[_Probe], knowledge: UserKnowledge, means: GateContext
 ) -> list[UserAnswer]:
-    """One conversation for each probe, side by side. Each message is another request, so that a
-    reply is journalled once for good."""
+    """Runs one conversation for each probe, all at the same time. Each message is a request of its
+    own, so the journal keeps each reply."""
 
     async def ask(probe: _Probe) -> UserAnswer:
         person: Person = (
@@ -97,15 +97,15 @@ async def _ask(
         )
 
     answers = await asyncio.gather(*map(ask, probes), return_exceptions=True)
-    # Only now: the replies beside a broken call have been paid for, and are journalled.
+    # Raised only now: the other replies have been paid for and must be journalled first.
     if broken := next((one for one in answers if isinstance(one, BaseException)), None):
         raise broken
     return [one for one in answers if isinstance(one, UserAnswer)]
 
 
 def _list_probes(contract: UserContract, hidden: list[str]) -> Iterator[_Probe]:
-    """For n hidden facts: five wordings of each, half as many pairs, so that each fact is in one,
-    and other questions up to 6n probes."""
+    """Probes for n hidden facts: five wordings of each fact, half as many pairs as facts, with each
+    fact in one, and other questions up to 6n probes."""
     wordings = {name: list_wordings(contract, name)[:FEWEST] for name in hidden}
     for name, asked in wordings.items():
         yield from (_Probe(one, (name,)) for one in asked)
@@ -161,16 +161,14 @@ def _holds(value: Json, text: str) -> bool:
 
 
 def _is_in_another(name: str, probe: _Probe) -> bool:
-    """Whether the fact's name is part of the name of one that was asked for: `clarinet`, and
-    `clarinet to lend`. Who asks for one seems to
-    ask for both, and no harm is done when both are told."""
+    """Whether the fact's name is part of the name of a requested fact: `clarinet`, and `clarinet to
+    lend`. An agent that asks for one seems to ask for both, so the user may tell both."""
     words = set(split_words(name))
     return any(words <= set(split_words(asked)) for asked in probe.asked)
 
 
 def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
-    """Whether what was asked for, the opening or a fallback holds it anyway: the batch in that
-    oven."""
+    """Whether the requested facts, the opening or a fallback contain the value anyway."""
     others = [
         contract.opening,
         probe.message,
@@ -181,8 +179,8 @@ def _is_named(value: Json, probe: _Probe, contract: UserContract) -> bool:
 
 
 async def _find_unknown(subject: ScenarioCase, means: GateContext) -> str:
-    """A code, a date or a large number of the path that stands in the request alone: not among what
-    the user says or knows, and in no reply before."""
+    """A code, a date or a large number of the path that only the request contains. The user neither
+    says nor knows it, and no earlier reply shows it."""
     scenario, contract = subject.scenario, subject.scenario.user
     if means.probes == "sealed" or scenario.parts or contract.opening == scenario.request:
         return ""

@@ -1,5 +1,5 @@
-"""S18: in the world of a scenario, valid calls off the reference path give replies an agent can
-work with, and none breaks the program.
+"""S18: in a scenario's world, valid calls off the reference path give replies that an agent can
+work with, and no call breaks the program.
 
 first state, last state ─► calls of every tool, drawn ─► program breaks: proof · what W13 doubts: suspicion
 """
@@ -33,14 +33,14 @@ from schemas.scenario import Scenario
 
 GATE = "S18"
 _OF_ALL = "unresolved_id"
-"""What no tool tells is asked of the environment alone: calls in one world are too few to say that
-of any tool."""
+"""The code that only W13 reports. The calls in one world are too few to say that no tool explains
+an id."""
 _DOUBTS: Mapping[str, ReasonClass] = {
     code: kind for code, kind in w13.CODES.items() if code != _OF_ALL
 }
 CODES: Mapping[str, ReasonClass] = {"breaks": "proof", **_DOUBTS}
 _SUGGESTED = 4
-"""Calls of each tool from which it is told what its arguments name."""
+"""Number of calls of each tool from which the meaning of its arguments is derived."""
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
@@ -67,8 +67,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 
 
 def _list_tests(environment: Environment, calls: list[Call], scenario: Scenario) -> Iterator[Test]:
-    """Calls of the path, and some that names and types suggest, as tests: they show what arguments
-    name."""
+    """Calls of the path, and calls that names and types suggest, as tests. They show the meaning of
+    arguments."""
     stock, dice = (
         StateIndex.of(scenario.initial_state),
         random.Random(f"{environment.id}/{scenario.number}"),

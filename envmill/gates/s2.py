@@ -103,8 +103,8 @@ def judge_attack(name: str, trial: Trial) -> Finding | None:
 
 
 def _explain(name: str) -> str:
-    """What the attacker does and what helps against it, for the author, who is told its name alone
-    otherwise."""
+    """The attacker's behaviour and the remedy, for the author. Without them, the author would see
+    the attacker's name only."""
     attacker = ATTACKERS.get(name)
     if attacker is None:
         return ""
@@ -113,7 +113,8 @@ def _explain(name: str) -> str:
 
 
 def judge_rewards(rewards: Mapping[str, Sequence[float]]) -> Finding:
-    """Below the threshold for every attacker, or dropped with the worst one named."""
+    """Keeps the scenario if every attacker earns less than the threshold; otherwise drops it and
+    names the worst attacker."""
     for name, earned in rewards.items():
         best, mean = max(earned), sum(earned) / len(earned)
         if best > BEST or mean > MEAN:

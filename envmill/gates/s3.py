@@ -1,5 +1,5 @@
-"""S3: every step counts: without any one write, required read or fact, and without any one of its
-changes, the oracle loses."""
+"""S3: every step counts: the oracle loses without any one write, required read or fact, and without
+any one of its changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ CODES: Mapping[str, ReasonClass] = {
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """One play per step left out."""
+    """Plays the oracle once for each step left out."""
     scenario = subject.scenario
     if not scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path to leave steps out of.")
@@ -80,10 +80,10 @@ async def leave_out_each(subject: ScenarioCase, means: GateContext) -> list[tupl
 
 
 async def judge_undone(trials: Trials) -> list[tuple[Change, Verdict]]:
-    """The right end with one of its changes taken back: where a step makes two, leaving it out
-    shows only that one is asked for.
+    """Judges the right end with one of its changes undone. If a step makes two changes, leaving the
+    step out shows only that one of them is required.
 
-    What chance decides nobody can ask for.
+    Changes that depend on chance are left out, because no request can ask for them.
     """
     right, other = (await trials.oracle())[0].ending, (await trials.elsewhere()).ending
     if right is None or other is None:
@@ -115,7 +115,7 @@ async def judge_undone(trials: Trials) -> list[tuple[Change, Verdict]]:
 
 
 def plan_omissions(subject: ScenarioCase) -> list[Attempt]:
-    """Writes, required reads, and facts, one at a time."""
+    """Attempts that leave out one write, one required read, or one fact."""
     oracle, said = subject.scenario.oracle, Ending.list_words(subject.scenario)
     writes = list_writes(subject)
     required = [
@@ -152,7 +152,8 @@ def leave_out(oracle: Sequence[Call], call: Call) -> list[Call]:
 
 
 def is_required(subject: ScenarioCase, call: Call) -> bool:
-    """Whether the procedure names a call like this one; what must come before a call that the path does not make is not required."""
+    """Whether the procedure names a call like this one. A call that must come before a call that
+    the path does not make is not required."""
     predicates, oracle = subject.scenario.verifier.procedure, subject.scenario.oracle
     patterns = [each.call for each in predicates if each.op == "required"]
     patterns += [
@@ -164,7 +165,7 @@ def is_required(subject: ScenarioCase, call: Call) -> bool:
 
 
 def is_like(call: Call, pattern: CallPattern) -> bool:
-    """Whether a call is one that a pattern is about."""
+    """Whether a call matches a pattern."""
     return call.name == pattern.name and all(
         name in call.arguments and fits(call.arguments[name], value, {})
         for name, value in pattern.arguments.items()
@@ -178,8 +179,8 @@ def render_without(facts: Sequence[Fact], silent: Fact) -> list[str]:
 
 
 async def list_idle_reads(subject: ScenarioCase, means: GateContext) -> list[str]:
-    """Reads whose reply holds nothing that a later call or the last words use: reported, not held
-    against the scenario."""
+    """Reads whose reply contains nothing that a later call or the last words use. They are
+    reported, but do not count against the scenario."""
     (trial, *_), oracle = await Trials.of(subject, means).oracle(), subject.scenario.oracle
     writes, idle = list_writes(subject), list[str]()
     for place, reply in enumerate(trial.replies):

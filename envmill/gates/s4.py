@@ -29,7 +29,7 @@ Fate = Literal["killed", "survived", "equivalent", "refused", "error"]
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A near miss, and what became of it."""
+    """A near miss and its fate."""
 
     attempt: Attempt
     trial: Trial
@@ -108,15 +108,15 @@ def find_fate(
     tables: Sequence[Table] = (),
     verifier: Verifier | None = None,
 ) -> Fate:
-    """A mutant whose wrong step was refused is a step left out, which S3 looks at; one with the
-    same end up to chance is none."""
+    """The fate of a mutant. If its wrong step was refused, it is a step left out, which S3 checks.
+    If its end differs only by chance, it is no mutant."""
     if trial.verdict.outcome == "error" or trial.ending is None or right.ending is None:
         return "error"
     if attempt.label != "wrong_words":
         if trial.replies[attempt.place].outcome != "ok":
             return "refused"
         one, other = trial.ending.final, right.ending.final
-        # What dies is not looked at for likeness in full: that costs more than playing it.
+        # A killed mutant is not compared in full, because that costs more than playing it.
         if one == other or (
             trial.verdict.outcome == "pass"
             and is_same_end(trial.ending.initial, one, other, tables, verifier)
@@ -126,7 +126,7 @@ def find_fate(
 
 
 def show(mutant: NearMiss) -> Json:
-    """What was done otherwise, and the difference it made."""
+    """The changed step, and the difference that it made."""
     attempt, trial = mutant.attempt, mutant.trial
     call = (
         attempt.calls[attempt.place].model_dump()

@@ -1,4 +1,4 @@
-"""S5: collateral change is seen: after the right end, a change anywhere else loses."""
+"""S5: collateral change is seen: an additional change anywhere else, after the right end, loses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ CODES: Mapping[str, ReasonClass] = {
 
 @dataclass(frozen=True)
 class Tampering:
-    """An end with one thing too many."""
+    """An end with one change too many."""
 
     what: str
     """In words."""
@@ -33,8 +33,8 @@ class Tampering:
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Tools first, as mutants; then the final state itself, one place of each collection at a
-    time."""
+    """Tries tools first, as mutants; then changes the final state itself, one place of each
+    collection at a time."""
     if not subject.scenario.oracle:
         return await check_without_oracle(subject, means)
     judged = await judge_tampered(subject, means)
@@ -165,7 +165,7 @@ def tamper(
 def _change_row(
     final: dict[str, Json], name: str, key: str, before: dict[str, Json], spared: Sequence[str] = ()
 ) -> Iterator[Tampering]:
-    """The last plain field that still is what it was, altered."""
+    """Alters the last plain field that still has its original value."""
     row: Json = read_rows(final[name])[key]
     kept = [
         field

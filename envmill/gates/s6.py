@@ -1,5 +1,5 @@
-"""S6: right work passes whatever way it was done: other orders, more reads, a slip and a retry,
-undone and done again, other words."""
+"""S6: right work passes whatever way the agent does it: in another order, with more reads, with an
+error and a retry, undone and redone, or in other words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -25,7 +25,7 @@ Fate = Literal["passed", "refused", "elsewhere", "not_so"]
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """Detours that lead to the same end must pass; one that leads elsewhere was no detour."""
+    """Detours that lead to the same end must pass. A path that leads elsewhere is no detour."""
     if not subject.scenario.oracle:
         return skip(GATE, "no_oracle", "There is no reference path to vary.")
     trials = Trials.of(subject, means)
@@ -133,7 +133,7 @@ def _went_as_planned(attempt: Attempt, trial: Trial) -> bool:
 
 
 def show(attempt: Attempt, trial: Trial) -> Json:
-    """The detour, where it led, and what was found amiss."""
+    """The detour, its end, and the failures found there."""
     ending = trial.ending
     changes: Sequence[Json] = (
         [one.model_dump() for one in diff_states(ending.initial, ending.final)[:10]]

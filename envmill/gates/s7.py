@@ -1,5 +1,5 @@
-"""S7: a check that says neither yes nor no is no check: one that raises, hangs, changes what it is
-shown, prints, or answers a number."""
+"""S7: a check that says neither yes nor no is no check. Such a check raises, hangs, changes its
+input, prints, or returns a number."""
 
 from collections.abc import AsyncIterator, Mapping
 
@@ -19,7 +19,8 @@ CODES: Mapping[str, ReasonClass] = {
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
-    """The same ends that other gates played; the first check that is silent on one is named."""
+    """Runs the checks at the ends that other gates played. The finding names the first check that
+    is silent at one of them."""
     verifier = subject.scenario.verifier
     generated = [one.name for one in (*verifier.guards, *verifier.goals) if one.op == "generated"]
     if not generated:

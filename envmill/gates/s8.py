@@ -1,5 +1,5 @@
-"""S8: facts closure: whoever follows the reference path could know every argument before its call,
-and at the end what is to be told.
+"""S8: facts closure: an agent on the reference path can know every argument before its call, and at
+the end the facts that it must tell.
 
 request, facts, policy ─┐
 replies to earlier calls ┴─► does anything hold this argument?  no ─► computed from what is known?  no ─► dropped
@@ -63,14 +63,14 @@ _DAY_WORDS = re.compile(
     r"thur?s?|fri|sat|sun)\b"
 )
 _MOST_WORDS = 0.6
-"""Share of a longer text's words that have to be known for the text to be somebody's own
+"""Share of a longer text's words that must be known if the text is to count as the agent's own
 summary."""
 _OTHER_WORDS = "something else altogether"
 """Holds no word of a value: a verifier may look for the value inside a longer text."""
 _LITTLE = 3
 """Letters of a word that says little: `the`, `for`, `of`."""
 _LETTERS = 2
-"""Letters of a key that somebody comes to who knows its number."""
+"""Maximal number of letters of a key that a reader can derive from its number."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
 async def find_harmless(
     subject: ScenarioCase, means: GateContext, arguments: Sequence[Argument]
 ) -> list[Argument]:
-    """An unknown value is no fault where nothing depends on it: without it, or with another one,
-    the path comes to the same."""
+    """An unknown value is no fault if nothing depends on it: the path comes to the same end without
+    the value, or with another one."""
     trials = Trials.of(subject, means)
     return [
         await weigh(one, subject, trials) if one.source == "nowhere" else one for one in arguments
@@ -148,7 +148,7 @@ async def weigh(argument: Argument, subject: ScenarioCase, trials: Trials) -> Ar
             place, subject, (await trials.oracle())[0].replies
         )
         return replace(argument, source="idle") if idle else argument
-    # A name is somebody's to say, also where no verifier looks at it.
+    # The user may state a name even if no verifier checks it.
     if isinstance(argument.value, str) and " " in argument.value and not argument.value.istitle():
         put = call.model_copy(update={"arguments": {**call.arguments, argument.name: _OTHER_WORDS}})
         (trial,) = await trials.play(
@@ -191,15 +191,15 @@ def ask(argument: Argument) -> str:
 
 
 def is_hinted(value: Json, said: str) -> bool:
-    """Whether the digits of a short key are said, as `room 12` says R12: whoever reads it may come
-    to the key."""
+    """Whether the text states the digits of a short key: a reader of `room 12` may derive the key
+    R12."""
     digits = re.sub(r"\D", "", str(value))
     is_short = len(re.findall(r"[^\W\d_]", str(value))) <= _LETTERS
     return bool(digits) and is_short and re.search(rf"(?<!\d){digits}(?!\d)", said) is not None
 
 
 async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
-    """Every plain value of every call, against what was known before that call."""
+    """Every plain value of every call, with its source among the values known before the call."""
     scenario, (trial, *_) = subject.scenario, await Trials.of(subject, means).oracle()
     year, policy = int(scenario.clock[:4]), subject.environment.policy_document
     said, told = (KnownValues.of([*list_told(scenario), *texts], year) for texts in ((), (policy,)))
@@ -244,8 +244,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             ):
                 source = find_source(value, said, seen, top)
             if counted := stock.find_counted(top, value):
-                # A number that names a row is no amount: nobody works it out, and rows of other
-                # kinds have it too.
+                # A number that names a row is no amount: an agent does not compute it, and rows of
+                # other kinds have it, too.
                 source = (
                     "told"
                     if source == "told"
@@ -260,8 +260,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
             ):
                 source = find_source(value, apart, seen)
             if source == "unknown" and is_amount(value) and not counted and sentence:
-                # Whoever leaves a sum to be worked out says what of: numbers of other wishes make
-                # any other number up.
+                # A user who leaves a sum to the agent states its parts. Numbers of other wishes
+                # could add up to any number.
                 source = (
                     "unknown"
                     if is_worked_out(value, read_own(place, asked, stock, year), seen)
@@ -284,8 +284,8 @@ async def trace(subject: ScenarioCase, means: GateContext) -> list[Argument]:
                     )
                     else "nowhere"
                 )
-            # What is listed is known; which of it a row is to hold, somebody must say. What no row
-            # holds chooses what the tool does.
+            # A listed value is known, but the user must say which one a row should get. A value
+            # that no row holds selects what the tool does.
             if source == "nowhere" and not counted and is_listed(value, tool, name):
                 source = (
                     "listed"
@@ -329,12 +329,12 @@ def list_numbers(call: Call, stock: StateIndex) -> Iterator[Decimal]:
 def is_said(
     value: Json, said: KnownValues, policy: str, about: tuple[str, str, str], tool: Tool | None
 ) -> bool:
-    """Whether the user says an amount, or the policy document in a sentence that shares a word with
-    the change or with the wish for it.
+    """Whether the user states an amount, or the policy document does. In the policy, the sentence
+    must share a word with the change or with the wish for it.
 
-    About are the names of tool and argument, and the sentence that asks for the change; without
-    one, all that the user says.
-    `Where two people quarrel, the mediator decides` sets no amount.
+    `about` is the names of tool and argument, and the sentence that asks for the change; without
+    such a sentence, all the user's words count. `Where two people quarrel, the mediator decides`
+    sets no amount.
     """
     words = list_roots(
         " ".join([*about, tool.description if tool else "", "" if about[2] else said.normal])
@@ -360,12 +360,12 @@ def list_ruling(policy: str) -> Iterator[tuple[str, str]]:
 
 
 def list_roots(text: str) -> set[str]:
-    """Words of a text that say something, one form for each."""
+    """Words of a text that carry meaning, one form for each."""
     return {find_root(word) for word in split_words(text.replace("_", " ")) if len(word) > _LITTLE}
 
 
 def is_result(value: Json, call: Call) -> bool:
-    """Whether the value is the result of an earlier call, in whose reply it stands."""
+    """Whether the value is the result of an earlier call and stands in that call's reply."""
     return any(value in list(list_leaves(use.was)) for use in call.uses)
 
 
@@ -373,8 +373,8 @@ _NO_DEFAULT = object()
 
 
 def find_source(value: Json, told: KnownValues, seen: KnownValues, name: str = "") -> Source:
-    """Where a value could be known from. What could have been worked out is unknown: no rule of
-    ours can tell."""
+    """The source from which an agent could know a value. A value that could be computed is unknown,
+    because no rule can decide."""
     if isinstance(value, bool) or value is None or value == "":
         return "default"
     if told.holds(value) or is_in_hundredths(value, told):
@@ -389,8 +389,8 @@ def find_source(value: Json, told: KnownValues, seen: KnownValues, name: str = "
 
 
 def is_worked_out(value: Json, told: KnownValues, seen: KnownValues) -> bool:
-    """A date of which only a weekday or a distance was said, a sum or share of something told, a
-    text mostly of known words."""
+    """Whether an agent could compute the value: a date given by a weekday or a distance, a sum or
+    share of known numbers, or a text of mostly known words."""
     if day := read_day(value):
         return bool(_DAY_WORDS.search(told.normal)) or _is_spelled_otherwise(day, told)
     number = read_plain_number(value)
@@ -423,8 +423,8 @@ def is_amount(value: Json) -> bool:
 
 
 def is_shown(value: Json, row: Json, about: set[str]) -> bool:
-    """Whether a row holds an amount and is about what the call is about: small numbers stand in
-    rows of all kinds."""
+    """Whether a row contains an amount and is about the same things as the call. Small numbers
+    occur in rows of all kinds."""
     leaves = list(list_leaves(row))
     return value in [leaf for leaf in leaves if is_amount(leaf)] and (
         not about or bool(about & {str(leaf) for leaf in leaves})
@@ -432,8 +432,8 @@ def is_shown(value: Json, row: Json, about: set[str]) -> bool:
 
 
 def is_written(value: Json, name: str, row: Json) -> bool:
-    """Whether a page in a row says an amount in one sentence with a word of the parameter or of the
-    tool: `loads it with the loading code 3620`."""
+    """Whether a text in a row states an amount in one sentence with a word of the parameter or of
+    the tool: `loads it with the loading code 3620`."""
     words = {stem(word) for word in cut_name(name)}
     return any(
         Decimal(str(value)) in KnownValues.of([sentence], 0).numbers
@@ -451,7 +451,7 @@ def is_named(value: Json, name: str, home: str, row: Json) -> bool:
 
 
 def list_rows(value: Json) -> Iterator[Json]:
-    """Objects anywhere inside; one that holds others is told by them."""
+    """Objects at any depth. An object that contains others is listed without them."""
     if is_object(value):
         inner = [row for one in value.values() for row in list_rows(one)]
         yield from inner

@@ -31,7 +31,8 @@ _GENERATED = re.compile(
     r"(?i)[a-z0-9]+_[0-9a-f]{4,}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|"
     r"(?=[0-9a-f]*\d)[0-9a-f]{12,}"
 )
-"""Ids that programs make up. What stands on a card or a receipt (`M-1042`, `T217`) people know."""
+"""Ids that programs generate. People know an id that a card or a receipt shows (`M-1042`,
+`T217`)."""
 _MACHINE_MADE = re.compile(r"[a-z][a-z0-9_]*_(?=[0-9a-f]*\d)[0-9a-f]{8}")
 """Ids as a session makes them: `loan_3f9c1a2b`."""
 _QUESTIONS = {
@@ -67,7 +68,7 @@ def describe_leak(code: str, value: str, evidence: Json) -> Finding:
 
 
 def list_leaks(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
-    """(reason code, what was said) that state and interface alone can tell."""
+    """(reason code, words of the request) for leaks that state and interface alone show."""
     scenario = subject.scenario
     said = describe_all(subject)
     for tool in subject.environment.tools:
@@ -91,9 +92,9 @@ def list_leaks(subject: ScenarioCase) -> Iterator[tuple[str, str]]:
 
 
 def list_given(scenario: Scenario) -> Iterator[str]:
-    """Facts that no verifier asks for because the user says them. Who wants something done may say
-    more than he must; else nothing is left
-    to find out."""
+    """Facts that the verifier does not require because the user states them. Under `achieve`, the
+    user may say more than necessary. Under any other polarity, the agent would have nothing left to
+    find out."""
     refused: Json = scenario.features.get("facts_refused", [])
     if scenario.polarity != "achieve" and is_array(refused):
         yield from (
@@ -117,7 +118,7 @@ async def list_expected(subject: ScenarioCase, means: GateContext) -> list[str]:
         for leaf in list_leaves(ending.final)
         if isinstance(leaf, str) and _TIME.match(leaf)
     }
-    # A time that a call is given is wished for; nobody but the program makes the others.
+    # A time in a call is part of the wish. Only the program makes the others.
     given = [leaf for call in subject.scenario.oracle for leaf in list_leaves(call.arguments)]
     stamps -= {
         str(leaf) for leaf in (*list_leaves(ending.initial), *given) if isinstance(leaf, str)
@@ -158,8 +159,8 @@ def _is_row_key(key: str, value: Json) -> bool:
 
 
 def _names_tool(name: str, said: str) -> bool:
-    """A name of one word is a word of everyday language too: it leaks only where it is called a
-    tool."""
+    """Whether the text names a tool. A name of one word is also an everyday word: it leaks only if
+    the text calls it a tool."""
     if "_" in name or re.search(r"[a-z][A-Z]", name):
         return is_said(name, said)
     return (

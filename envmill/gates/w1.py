@@ -1,4 +1,4 @@
-"""W1: the interface is one an agent and every consumer can use, and its rules can all be kept."""
+"""W1: an agent and every consumer can use the interface, and the agent can keep all its rules."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:  # noqa: ARG001  nothing runs
-    """Names, descriptions, parameters; at least one query and one change."""
+    """Checks names, descriptions and parameters. There must be at least one query and one
+    change."""
     environment = built.environment
     faults = [
         *_lint_set(environment),
@@ -99,8 +100,8 @@ def _lint_tool(tool: Tool) -> Iterator[str]:
 
 
 def _find_outside(tool: Tool) -> str:
-    """What of the parameters lies outside the schema the runtime validates: it would be promised
-    and never checked."""
+    """Parts of the parameters outside the schema that the runtime validates. The interface would
+    promise them, but the runtime would never check them."""
     try:
         check_schema(tool.parameters)
     except ValueError as error:

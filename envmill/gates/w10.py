@@ -1,5 +1,5 @@
-"""W10: not a program that was there before: a copy under other names, in another order, or with
-something idle added."""
+"""W10: the program is new. A copy under other names, in another order, or with unused code added is
+not new."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -13,32 +13,32 @@ from schemas.ledger import Evidence
 GATE = "W10"
 
 NEAR = 0.92
-"""Containment from which two programs with the same rules are one. Copies that were renamed,
-reordered, reworded or padded are contained wholly; of 246 offline environments of 41 domains no two
-with the same rules share 0.7, though with other rules many share 0.9."""
+"""Containment from which two programs with the same rules count as one. A copy that was renamed,
+reordered, reworded or padded is contained completely. Of 246 offline environments in 41 domains, no
+two with the same rules share 0.7. Many with other rules share 0.9."""
 _WORTH = 0.6
 """Likeness from which two are compared closely: padding by a third brings a copy down to 0.75."""
 
 
 Seen = tuple[str, Sketch]
-"""An environment's id, and what is compared of it."""
+"""An environment's id, and its sketch for comparison."""
 
 
 def find_duplicates(
     environments: Iterable[Environment], earlier: Iterable[Seen] = (), given: bool = False
 ) -> Mapping[str, Finding]:
-    """What is found of few environments, in whatever order they come."""
+    """The findings for a few environments, in any order."""
     return dict(stream_duplicates(sorted(environments, key=lambda one: one.id), earlier, given))
 
 
 def stream_duplicates(
     environments: Iterable[Environment], earlier: Iterable[Seen] = (), given: bool = False
 ) -> Iterator[tuple[str, Finding]]:
-    """A decision over the whole set, which comes in id order: the first of a kind is kept. `earlier` are those of other runs, which come
-    before all.
+    """A decision over the whole set, which comes in id order: the first of a kind is kept.
+    `earlier` are environments of other runs, which come before all others.
 
-    Environments that are `given` with the factory come again when all were used. Nobody copied
-    them: they are held against their run alone.
+    Environments that are `given` with the factory come again once all were used. They are no
+    copies, so they are compared within their own run only.
     """
     before, index = _Index(), _Index()
     for name, sketch in earlier:
@@ -67,15 +67,15 @@ def stream_duplicates(
 
 
 def read_seen(dossiers: Iterable[Evidence]) -> Iterator[Seen]:
-    """What this gate kept elsewhere, out of its own evidence; that of older versions holds no
-    sketch."""
+    """The environments that this gate kept in other runs, from its own evidence. Evidence of older
+    versions has no sketch."""
     for row in dossiers:
         if row.gate == GATE and "sketch" in row.finding:
             yield row.subject, Sketch.read(row.finding["sketch"])
 
 
 class _Index:
-    """Sketches of what was kept. Only their names are held in memory."""
+    """Sketches of the environments that were kept. Memory holds their names only."""
 
     def __init__(self) -> None:
         spool = RowSpool()
@@ -85,7 +85,8 @@ class _Index:
         self._near = Near(_WORTH, PERMUTATIONS)
 
     def add(self, name: str, sketch: Sketch, *, first: bool = False) -> None:
-        """With `first`, of those of one structure the first by id stands for it, in whatever order they come."""
+        """With `first`, the environment with the first id stands for its structure, in whatever
+        order the environments come."""
         if name in self._known:
             return
         self._known.add(name)
@@ -100,8 +101,8 @@ class _Index:
         return self._structures.get(sketch.structure, "")
 
     def find(self, name: str, sketch: Sketch) -> tuple[str, str, float]:
-        """The twin, why it is one, and how much of the smaller is in the larger; an environment is
-        no twin of itself."""
+        """The twin, the reason, and the share of the smaller program that the larger one contains.
+        An environment is no twin of itself."""
         twin = self._structures.get(sketch.structure, "")
         if twin and twin != name:
             return twin, "duplicate", 1.0

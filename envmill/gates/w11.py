@@ -1,5 +1,5 @@
-"""W11: replies are truthful: a change that answers ok has changed something, a query never does,
-and no ok tells of a failure."""
+"""W11: replies are truthful. A change that answers ok has changed something, a query changes
+nothing, and no ok reports a failure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ _MINTED = re.compile(r"\d|_")
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Every answer of the tour against what it did."""
+    """Compares every reply of the tour with the effect of its call."""
     tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
@@ -123,8 +123,8 @@ def _find_lies(
 
 
 def _find_failure(parts: list[Json], attributes: set[str]) -> str:
-    """What an ok answer says of a failure: at its top only, since rows may well have failed at
-    something."""
+    """The failure that an ok reply reports at its top level. Rows inside a reply may well have
+    failed at something."""
     for part in parts:
         value = part.get("value")
         if is_object(value):
@@ -138,9 +138,8 @@ def _find_failure(parts: list[Json], attributes: set[str]) -> str:
 
 
 def _find_failing_words(stop: ObservedCall, tour: ExplorationRun) -> str:
-    """A text that begins like a refusal, or a list of errors, which may be the report of a call
-    that did the rest; what a query reads from
-    the state is the state's."""
+    """A text that begins like a refusal, or a list of errors. A list may report a call that did the
+    rest. A text that a query reads from the state does not count."""
     values = [part.get("value") for part in stop.seen.parts if is_object(part.get("value"))]
     reports = [
         f"errors: {value['errors']}"
@@ -162,9 +161,9 @@ def _find_failing_words(stop: ObservedCall, tour: ExplorationRun) -> str:
 async def _find_idle(
     tour: ExplorationRun, built: EnvironmentCase, means: GateContext
 ) -> list[tuple[str, ObservedCall, str]]:
-    """Changes that answered ok and left all as it was, though a value was asked for that nothing
-    holds. An update to what is there
-    already asks for nothing, and most services answer ok."""
+    """Changes that answered ok and left the state as it was, although the call gave a value that no
+    row holds. An update to the present value asks for nothing, and most services answer it with
+    ok."""
     idle = [
         stop
         for stop in tour.stops
@@ -200,7 +199,7 @@ def _is_change(stop: ObservedCall, tour: ExplorationRun) -> bool:
 
 
 def _admits(stop: ObservedCall) -> bool:
-    """The answer says so itself."""
+    """Whether the reply itself says that nothing changed."""
     return bool(
         _ADMITS.search(
             " ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))
@@ -209,8 +208,8 @@ def _admits(stop: ObservedCall) -> bool:
 
 
 def _asks_for_what_stands(stop: ObservedCall, tour: ExplorationRun) -> bool:
-    """A row holds every argument that is called like one of its attributes, two at least: the call
-    made it so before, or it was so."""
+    """Whether a row holds every argument that is named like one of its attributes, at least two.
+    Then the state already was as the call asks."""
     for row in tour.rows(stop.before):
         shared = [
             name
@@ -238,7 +237,8 @@ def _denies(stop: ObservedCall, tour: ExplorationRun) -> bool:
 
 
 def _matches_row(stop: ObservedCall, tour: ExplorationRun) -> bool:
-    """A row told as it stands: whoever reads the answer knows the truth."""
+    """Whether the reply shows a row as it is in the state. A reader of the reply then knows the
+    truth."""
     rows = {row.key: row.value for row in tour.rows(stop.before)}
     return any(_is_stored(row, rows) for row in list_told(stop.seen.parts))
 
@@ -246,9 +246,8 @@ def _matches_row(stop: ObservedCall, tour: ExplorationRun) -> bool:
 def _find_unheld(
     stop: ObservedCall, tour: ExplorationRun
 ) -> Iterator[tuple[str, ObservedCall, str]]:
-    """The first argument whose value the rows that the call names do not hold: what is called like
-    an attribute was to be stored, another
-    number may have been."""
+    """The first argument whose value the rows named by the call do not hold. An argument named like
+    an attribute should have been stored. Any other number may have been meant to be stored."""
     called = {
         str(value)
         for value in list_scalars(list(stop.call.arguments.values()))
@@ -289,7 +288,7 @@ def _find_unheld(
 
 
 def _list_asked(name: str, value: Json) -> Iterator[tuple[str, Json]]:
-    """Names and values at the ends of an argument; what is empty asks for nothing."""
+    """Names and values of the leaves of an argument. An empty value asks for nothing."""
     if is_object(value):
         for part, one in value.items():
             yield from _list_asked(part, one)
@@ -311,21 +310,22 @@ def _is_held(rows: Sequence[Mapping[str, Json]], name: str, value: Json) -> bool
 
 
 def _render(value: Json) -> Json:
-    """As it may be stored: texts are trimmed, in one case; amounts are rounded to the cent."""
+    """The form in which a value may be stored: texts are trimmed, in one case; amounts are rounded
+    to the cent."""
     if isinstance(value, str):
         return value.strip().casefold()
     return value if isinstance(value, bool) or not isinstance(value, float) else round(value, 2)
 
 
 def _is_stored(told: Mapping[str, Json], rows: Mapping[str, Mapping[str, Json]]) -> bool:
-    """A row told as it is: whoever reads the answer knows the truth. Where the state was not looked
-    at, a row is believed."""
+    """Whether a reply shows a row as it is stored. A reader of the reply then knows the truth. If
+    the state is not known, the row is believed."""
     stored = rows.get(told["id"], told)
     return all(told.get(name) == value for name, value in stored.items())
 
 
 def _find_lost(stop: ObservedCall, tour: ExplorationRun) -> Mapping[str, Json] | None:
-    """A row the answer tells of by an id that neither the state nor the caller has ever named."""
+    """A row in the reply with an id that neither the state nor the caller has ever named."""
     if not tour.is_looked_at(stop):
         return None
     return next(
@@ -339,8 +339,8 @@ def _find_lost(stop: ObservedCall, tour: ExplorationRun) -> Mapping[str, Json] |
 
 
 def _reads_like_a_row(told: Mapping[str, Json], stop: ObservedCall, tour: ExplorationRun) -> bool:
-    """It has the attributes of some collection, and no row there has its values: a row of a key in
-    two parts is told by another id."""
+    """Whether an object has the attributes of a collection but the values of none of its rows. A
+    row with a two-part key is shown under another id."""
     rows = [row for row in tour.rows(stop.after) if told.keys() - {"id"} <= row.value.keys()]
     return (
         len(told) > 2
@@ -363,11 +363,11 @@ def _is_named(key: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
 
 
 def _find_stale(stop: ObservedCall, tour: ExplorationRun, tables: Sequence[Table]) -> str:
-    """An attribute the call changed and its answer tells as it was: the row of that id, under that
-    attribute's own name."""
+    """An attribute that the call changed and that the reply shows with the old value, in the row of
+    that id and under the attribute's own name."""
     sets = [change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3]
     placed = list(list_placed(stop.seen.parts, tables))
-    # Who is told of both, before and after, knows the truth.
+    # A reader who sees both values, before and after, knows the truth.
     sets = [
         one
         for one in sets

@@ -1,4 +1,4 @@
-"""W12: relations between calls that hold whatever the program is about."""
+"""W12: relations between calls hold. They do not depend on the program's subject."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -31,7 +31,7 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 _MOST = 12
-"""Findings that are told of one version."""
+"""Maximal number of findings reported for one version."""
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:

@@ -1,4 +1,4 @@
-"""W13: valid calls off the beaten path give replies an agent can work with."""
+"""W13: unusual but valid calls give replies that an agent can work with."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -111,7 +111,8 @@ def _names_a_reason(stop: ObservedCall) -> bool:
 
 
 def _find_emptiness(stop: ObservedCall, tour: ExplorationRun) -> str:
-    """What says nothing at all; an empty list is an answer to a query."""
+    """How a reply is empty; an empty text if it says something. An empty list is an answer to a
+    query."""
     if not stop.seen.parts:
         return "nothing"
     (first, *more) = stop.seen.parts
@@ -156,8 +157,8 @@ def _find_constant(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, st
 
 
 def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
-    """Ids of rows that replies show, of collections that no query takes an id of and no reply tells
-    a row of."""
+    """Ids of rows that replies show, if no query takes an id of the collection and no reply
+    describes one of its rows."""
     queries = [tool for tool in tour.tools.values() if tool.effect == "query"]
     taken = {
         (name, tour.offers.points(tool.name, name))
@@ -177,7 +178,7 @@ def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, 
                 row = rows.get(value) if isinstance(value, str) else None
                 if row is None:
                     continue
-                # A text of the row beside its id says what the id means.
+                # Another text of the row, next to the id, says what the id means.
                 if any(
                     isinstance(part, str) and part in texts and part != row.key
                     for part in row.value.values()
@@ -196,8 +197,8 @@ def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, 
 
 
 def _is_informative(value: Json) -> bool:
-    """Whether anything in an answer is more than nought, no or nothing: who has no work has none
-    like all others who have none."""
+    """Whether a reply contains anything but zeros, `false` and empty values. Without anything else,
+    the reply is the same for all callers without records."""
     if is_array(value):
         return any(map(_is_informative, value))
     if is_object(value):

@@ -1,5 +1,4 @@
-"""W2: the program imports in the jail, constructs, and gives every state it is known to take back
-as it was put in."""
+"""W2: the program imports in the jail, constructs, and gives every known state back unchanged."""
 
 import re
 from collections.abc import Mapping
@@ -65,7 +64,7 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 
 
 def _defines_tools(environment: Environment) -> bool:
-    """Whether every tool stands in the text as a method; one that comes from elsewhere is asked for
-    in the jail."""
+    """Whether the text defines every tool as a method. For a tool that comes from elsewhere, the
+    jail is asked."""
     found = {name for text in environment.files.values() for name in _METHOD.findall(text)}
     return found.issuperset(tool.name for tool in environment.tools)

@@ -1,5 +1,5 @@
-"""W3: every stored test gives what it expects: success, anticipated rejection, never an unexpected
-failure."""
+"""W3: every stored test ends as it expects: in success or an anticipated rejection, never in an
+unexpected failure."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,8 +74,8 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 
 
 async def _play_drills(built: EnvironmentCase, means: GateContext) -> list[Played]:
-    """In few sessions; those that shared one, and of which the others may have spoilt what they
-    saw, once more on their own."""
+    """Plays the tests in few sessions. A test that another test of its session may have spoilt is
+    played again on its own."""
     drilled = await replay_stored_tests(built, means)
     seen = {
         test.id: played for drill, observed in drilled for test, played in drill.share(observed)
@@ -87,7 +87,7 @@ async def _play_drills(built: EnvironmentCase, means: GateContext) -> list[Playe
 
 
 def _find_doubtful(drill: StoredTestReplay, observed: Sequence[Observation]) -> Iterator[Test]:
-    """Red ones, and all that came after one that broke or changed the state."""
+    """Tests that failed, and all tests after one that failed or changed the state."""
     spoilt, alone = False, len(drill.tests) == 1
     for test, seen in drill.share(observed):
         if not alone and (spoilt or judge_test(test, seen)):
@@ -98,8 +98,8 @@ def _find_doubtful(drill: StoredTestReplay, observed: Sequence[Observation]) -> 
 
 
 def find_strangers(environment: Environment, tests: Sequence[Test]) -> list[str]:
-    """Tests that call what the environment does not have: it is their name that is wrong, whatever
-    else they then lack."""
+    """Tests that call a tool that the environment does not have. Their tool name is the fault,
+    whatever else is wrong with them."""
     known = {tool.name for tool in environment.tools}
     called = [(test.name, call.name) for test in tests for call in (*test.setup, test.call)]
     return [
@@ -110,8 +110,8 @@ def find_strangers(environment: Environment, tests: Sequence[Test]) -> list[str]
 
 
 def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
-    """Tools with fewer than three tests, however often one is repeated, or with inputs that may be
-    refused and no test of that."""
+    """Tools with fewer than three different tests, or with inputs that may be refused and no test
+    of a refusal."""
     tried = Counter({test.id: test.call.name for test in tests}.values())
     rejected = {test.call.name for test in tests if test.expect == "rejection"}
     lacking = [
@@ -127,9 +127,8 @@ def find_untested(environment: Environment, tests: Sequence[Test]) -> list[str]:
 
 
 def _list_refusable(tool: Tool) -> list[str]:
-    """Required inputs of which a convention says when they are refused: ids and texts, lists of
-    them, numbers with a range. No convention
-    refuses a year, and no test can expect it."""
+    """Required inputs that a convention may refuse: ids and texts, lists of them, numbers with a
+    range. No convention refuses a year, so no test can expect that."""
     given = {
         name: tool.parameters["properties"].get(name, {})
         for name in tool.parameters.get("required", ())
@@ -143,8 +142,9 @@ def _list_refusable(tool: Tool) -> list[str]:
 
 
 def find_unruled(environment: Environment, played: Sequence[Played]) -> list[str]:
-    """Changes that no test saw refused for a reason of their own: a wrong type is refused before
-    the program is asked. A switch that takes yes or no, or one of a fixed set, may have no rule."""
+    """Changes for which no test shows a refusal by one of their own rules. A wrong type does not
+    count, because it is refused before the program runs. A switch, or an input from a fixed set,
+    may have no rule."""
     ruled = {
         test.call.name
         for test, seen in played
@@ -176,8 +176,8 @@ def find_idle(environment: Environment, played: Sequence[Played]) -> list[str]:
 
 
 def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str]:
-    """Tools whose successes are not what they say that they reply: one line a tool, with all that
-    is amiss in any of its replies."""
+    """Tools whose successful replies do not match their declared type: one line for each tool, with
+    every fault in its replies."""
     amiss = {tool.name: dict[str, str]() for tool in environment.tools if tool.outputs}
     types = {tool.name: tool.outputs for tool in environment.tools if tool.outputs}
     for test, seen in played:
@@ -196,7 +196,7 @@ def find_untyped(environment: Environment, played: Sequence[Played]) -> list[str
 
 
 def find_faults(schema: Json, value: Json, path: str = "the reply") -> Iterator[str]:
-    """Every place where a value is not what its schema says; rows of a list are told alike."""
+    """Every place where a value does not match its schema. Rows of a list are reported together."""
     if is_object(value) and "properties" in schema:
         parts: Mapping[str, Json] = schema["properties"]
         yield from (
@@ -217,7 +217,7 @@ def find_faults(schema: Json, value: Json, path: str = "the reply") -> Iterator[
 async def find_failures(
     environment: Environment, tests: Sequence[Test], sandbox: Sandbox
 ) -> list[Json]:
-    """One entry per failing test, worded so that an author can mend it."""
+    """One entry for each failing test, worded so that an author can correct the fault."""
     return list_failures(await play_tests(environment, tests, sandbox))
 
 

@@ -1,8 +1,8 @@
-"""W4: two readers of the rules, one who tries calls and one who judges what they did, find the
-program keeps its rules.
+"""W4: two reader models find that the program keeps its rules. One tries calls; the other judges
+their results.
 
-The second reader errs, too: faults that are known and work that is known to be right are put among
-the cases, and what it says of them corrects the estimate.
+The second reader errs, too. Known faults and work that is known to be right are put among the
+cases. Its opinions on them correct the estimate.
 """
 
 from collections import Counter
@@ -63,17 +63,18 @@ CHECKER = Prompt.load(_PROMPTS / "checker.md", CheckerInput, CheckerReply)
 LEAST_CALLS, CALLS_PER_TOOL = 30, 4
 NOT_FAIL = 0.85
 _TRIED_MUTANTS = 24
-"""Each has to be loaded in the jail, which is what they cost."""
+"""Maximal number of mutants tried. Each costs loading it in the jail."""
 _LEAST_SALT, _MOST_SALT = 8, 20
 _LEAST_CONTROLS, _MOST_CONTROLS = 8, 20
 _MORE_CALLS = 12
-"""Of a tool that was flagged: enough that a fault on every second call tells itself from alarms."""
+"""Number of further calls of a flagged tool. It suffices to distinguish a fault on every second
+call from false alarms."""
 _CORNER, _MOST_CORNERS, _BASES = 5, 4, 6
-"""Calls of one corner, corners that are looked into once one of their calls was flagged, and calls
-of a change that the tour adds to those corners are made of."""
+"""Maximal number of calls of one corner, of corners examined after a flag, and of calls from the
+tour from which corners are made."""
 _GAIN = 0.5
-"""What a checker must do better on faults than on right work: below, the correction is wider than
-what it corrects."""
+"""Minimal difference between the checker's share of flagged faults and of flagged right work. Below
+it, the correction is wider than the measured value."""
 
 Opinions = Sequence[tuple[Opinion, str]]
 
@@ -87,8 +88,8 @@ class _Salt:
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Not measured where nobody can be asked, too little could be tried, or the checker tells
-    faults and right work not apart."""
+    """Not measured if no reviewer can be asked, if too little could be tried, or if the checker
+    cannot distinguish faults from right work."""
     models = means.models
     if models is None:
         return skip(
@@ -207,7 +208,7 @@ class _Closer:
         ]
 
     async def judge(self, asked: Sequence[StateCall]) -> list[CaseOpinion | None]:
-        """An opinion on each call; none on one that crashes."""
+        """An opinion on each call; None for a call that crashes."""
         cases = await play(Program.of(self.plan.environment), asked, self.sandbox) if asked else []
         sound = _sound(cases)
         opinions = iter(
@@ -233,8 +234,8 @@ class _Closer:
 async def _check_flagged(
     finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion
 ) -> Finding:
-    """One tool of twenty hardly moves a share of all calls: those flagged are tried again, and
-    judged each on its own."""
+    """One tool of twenty hardly changes a share of all calls. So flagged tools are tried again, and
+    each is judged on its own."""
     suspects = list_suspects(heard)
     if not suspects:
         return await _check_corners(finding, closer, heard, alarms)
@@ -264,8 +265,8 @@ async def _check_flagged(
 async def _check_corners(
     finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion
 ) -> Finding:
-    """What calls hardly ever come to by themselves: one call of each corner is judged; where it is
-    flagged, the others and those beside."""
+    """Judges corners that calls rarely reach: one call of each corner. If it is flagged, the others
+    and the calls nearby are judged, too."""
     corners = await closer.find_corners([one.case for one in heard])
     first = await closer.judge([corner.asked[0] for corner in corners])
     flagged = [
@@ -302,7 +303,7 @@ def _pair(cases: Sequence[ReviewedCall], heard: Opinions) -> list[CaseOpinion]:
 def judge(
     plan: Plan, cases: Sequence[ReviewedCall], salt: Sequence[_Salt], heard: Opinions
 ) -> Finding:
-    """What the opinions come to; they stand in the order: sound cases, salt, controls."""
+    """The finding from the opinions, which come in the order: sound cases, salt, controls."""
     sound, ends = _sound(cases), len(_sound(cases)) + len(salt)
     ours, caught, alarms = (
         heard[: len(sound)],
@@ -385,7 +386,8 @@ def _estimate(
 
 
 def _count(heard: Opinions) -> Proportion:
-    """Fails; an opinion nobody can read approves of nothing, and counts so on every side."""
+    """The share of fails. An unreadable opinion approves of nothing and counts as a fail on every
+    side."""
     return Proportion(sum(opinion in FLAGS for opinion, _ in heard), len(heard))
 
 
@@ -418,8 +420,8 @@ async def _make_salt(
 
 
 async def _make_controls(built: EnvironmentCase, sandbox: Sandbox) -> list[ReviewedCall]:
-    """Anticipated rejections that came and changed nothing: whoever wrote those tests knew
-    beforehand all that there is to see of them.
+    """Anticipated rejections that came and changed nothing. The authors of those tests knew
+    everything there is to see of them.
 
     A success is no control: that it was expected does not say that it did the right thing.
     """

@@ -1,5 +1,5 @@
-"""W5: replay. The same seed and clock in a process with another hash seed and shaken memory give
-the same; others keep every test true.
+"""W5: replay. The same seed and clock give the same results in a process with another hash seed and
+shaken memory. Other seeds and clocks keep every test true.
 
 tests' sessions ─► here ─► elsewhere     differ: find_chance names what leaks in
                 ─► another seed                     reads that answer otherwise draw lots
@@ -51,15 +51,16 @@ _SHAKEN = 2
 """Sessions that start with shuffled memory there: each is a process of its own, and costs as much
 as a hundred calls."""
 _LATER = "2026-03-02T13:37:21.482913+00:00"
-"""The same working day, so that a rule about dates or opening hours says what it said."""
+"""A time on the same working day, so that a rule about dates or opening hours gives the same
+result."""
 _AWAY = "2026-04-23T10:11:12+00:00"
 """A day on which no date of the tests is today's."""
 _LONG = 3 * 86400.0
 """Seconds after which a session knows another day."""
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d")
 _WRITTEN_DATE = re.compile(r"\b(?:date|datetime)\(\s*\d{4}\s*,|[\"']\d{4}-\d\d-\d\d")
-"""A date in the text of a program: without one, what stays the same was computed from what is
-stored."""
+"""A date in the text of a program. Without one, an unchanged value was computed from stored
+values."""
 _DRAWS = re.compile(r"\brandom\s*\(", re.IGNORECASE)
 _DRAWN = 3
 """Seeds tried, the tour's among them."""
@@ -115,12 +116,12 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 
 
 Played = list[tuple[list[Step], Sequence[Observation]]]
-"""Plans, and what came of their calls."""
+"""Plans, and the results of their calls."""
 
 
 async def _gather_twice(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> Played:
-    """What is played in both processes: the tour's widest sessions, and, where an order may be left
-    to chance, all that queries answer."""
+    """The sessions played in both processes: the widest ones of the tour, and all replies of
+    queries if an order may depend on chance."""
     tour = await explore(built, means)
     played, done = Played(), set[str]()
     for stops in tour.sessions:
@@ -176,8 +177,8 @@ async def _find_parting(
 
 
 async def _find_drawn_read(built: EnvironmentCase, means: GateContext) -> ObservedCall | None:
-    """A read that answers by chance. Asked only where the program can draw: SQL does so by a word
-    that nobody records."""
+    """Finds a read that answers by chance. It runs only if the program's text calls `random`: SQL
+    draws with this word, and no recorder sees the draw."""
     if not any(map(_DRAWS.search, built.environment.files.values())):
         return None
     tour = await explore(built, means)

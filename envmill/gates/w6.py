@@ -1,5 +1,5 @@
-"""W6: odd arguments are rejected, never a crash, and the limits the interface tells of are the ones
-that hold."""
+"""W6: odd arguments are rejected without a crash, and the limits that the interface states are the
+ones that hold."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,8 +21,8 @@ CODES: Mapping[str, ReasonClass] = {
     "limit_ignored": "proof",
     "limit_missed": "proof",
     "limit_doubted": "suspicion",
-    # That every id names a row is our convention: a parameter may hold somebody else's id, or the
-    # id of a row that is to be made.
+    # It is only our convention that every id names a row. A parameter may hold an id of another
+    # system, or the id of a row to be created.
     "stranger_taken": "suspicion",
 }
 
@@ -31,7 +31,7 @@ _HANGS = ("timeout", "killed", "session_lost")
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Failures first: a crash under valid arguments is one as well."""
+    """Checks failures first: a crash under valid arguments is a failure, too."""
     tour = await explore(built, means)
     if not tour.stops:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
@@ -48,8 +48,8 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 def _keep_first(
     found: Sequence[tuple[str, str, Finding]], tour: ExplorationRun, means: GateContext
 ) -> list[Finding]:
-    """One finding for each parameter and reason: the first that an open probe made, or else the
-    first."""
+    """One finding for each parameter and reason: the first from an open probe, or else the first of
+    all."""
     told = [
         (tool, name, heeded)
         for tool, name, finding in found
@@ -62,9 +62,9 @@ def _keep_first(
 
 
 def _list_failures(tour: ExplorationRun) -> list[Finding]:
-    """Open and sealed ones apart, the worst of each first."""
+    """The worst failure of the open probes and the worst of the sealed ones."""
     failed = [stop for stop in tour.stops if stop.seen.outcome == "failure"]
-    # What no time was left for is not blamed beside what took the time.
+    # A call that had no time left is not blamed together with the call that took the time.
     failed = [stop for stop in failed if stop.seen.code != PLAN_OVER] or failed
     sorts = [
         [stop for stop in failed if tour.is_sealed(_describe(stop)) is sealed]
@@ -93,8 +93,8 @@ def _describe(stop: ObservedCall) -> Json:
 
 
 def _find_limits(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
-    """Beyond a told limit nothing may pass; at it, nothing may be refused in the parameter's own
-    name while its neighbours pass."""
+    """No value beyond a stated limit may pass. At the limit, no value may be refused in the
+    parameter's own name while its neighbours pass."""
     told = {name: tour.offers.limits(tool) for name, tool in tour.tools.items()}
     for stop in tour.stops:
         for name, limit in told.get(stop.call.name, {}).items():
@@ -139,8 +139,8 @@ def _judge_limit(
 
 
 def _find_strangers(tour: ExplorationRun) -> Iterator[tuple[str, str, Finding]]:
-    """A change that takes an id nobody has for one of a row. An empty one names none, as a tool
-    with several actions may be given it."""
+    """A change that accepts an unknown id as the id of a row. An empty id does not count: a tool
+    with several actions may get one."""
     for stop in tour.stops:
         tool = tour.tools.get(stop.call.name)
         if (

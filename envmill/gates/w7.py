@@ -18,8 +18,8 @@ _SHOWN = 5
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Hashes before and after every rejection of the tour; the one that moved is played again with
-    both states looked at."""
+    """Compares hashes before and after every rejection of the tour. A rejection that changed the
+    hash is played again, and both states are compared."""
     tour = await explore(built, means)
     rejected = [stop for stop in tour.stops if stop.seen.outcome == "rejection"]
     if not rejected:

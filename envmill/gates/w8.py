@@ -1,5 +1,5 @@
-"""W8: every tool is seen to succeed, every declared write to change something, every query to
-answer; tables are touched as declared."""
+"""W8: every tool succeeds at least once, every declared write changes something, and every query
+answers. Tables are used as declared."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,12 +31,12 @@ CODES: Mapping[str, ReasonClass] = {
 }
 
 _ENOUGH = 24
-"""Distinct calls with arguments that exist, after which a tool that was never carried out counts as
-one that cannot be."""
+"""Number of distinct calls with existing arguments after which a tool that never succeeded counts
+as one that cannot succeed."""
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """What was not seen is a fault where valid arguments could be built, and unknown where they
+    """A tool that never succeeded is a fault if valid arguments could be built, and unknown if they
     could not."""
     tour = await explore(built, means)
     if not tour.stops:
@@ -93,8 +93,8 @@ def _name_foreign(one: TouchMismatch, foreign: list[str]) -> TouchMismatch:
 
 
 def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:
-    """A write that nobody declared is a proof; a declared one that was not seen is a matter of the
-    tests, and a read is corrected."""
+    """A write that is not declared is a proof. A declared write that was not seen is a matter for
+    the tests. A wrong declaration of reads is corrected."""
     evidence: Json = {"tool": one.tool, "tables": one.tables, "touched": touched}
     if one.reason == "write_not_seen":
         asked = (

@@ -1,5 +1,5 @@
-"""W9: the program keeps within the jail: it asks for no file, network, process or thread, in its
-text or when it runs."""
+"""W9: the program stays within the jail: neither its text nor its run asks for a file, network,
+process or thread."""
 
 import ast
 import re
@@ -20,9 +20,9 @@ _MODULES = frozenset(
     imp importlib inspect marshal mmap multiprocessing pickle pty requests resource runpy sched select selectors shelve shutil
     signal smtplib socket socketserver ssl subprocess telnetlib tempfile threading urllib.request urllib3 webbrowser xmlrpc""".split()  # noqa: SIM905
 )
-"""Modules by which a program reaches for what is not its own; their parts as well."""
+"""Modules with which a program reaches outside itself, submodules included."""
 _OS = frozenset(("path", "sep", "linesep"))
-"""What of `os` is only text."""
+"""Names of `os` that only handle text."""
 _CALLS = frozenset(
     ("open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "exit", "quit")
 )
@@ -33,9 +33,8 @@ _DENIED = re.compile(
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """The text first: what a test never reaches, and what hides its failure, stands there all the
-    same."""
-    # What cannot be parsed here does not load there, or is met when it runs.
+    """Checks the text first: it also contains what no test reaches and what hides its failure."""
+    # A file that cannot be parsed here does not load in the jail, or fails when it runs.
     read = [
         one for path, nodes in list_nodes(built.environment) for one in _read(path, nodes or ())
     ]
