@@ -17,6 +17,7 @@ from quality.nights.drift import NIGHTS
 from schemas.environment import Blueprint
 from schemas.ledger import Evidence
 from schemas.run import RunConfig
+from tasks.night import find_family
 from tests.e2e.plant import Plant
 from tests.e2e.test_nights import press_retry
 from tests.e2e.test_operations import start
@@ -99,27 +100,25 @@ def find_page(plant: Plant, flow_run: str, key: str = "quality") -> str:
     return "".join(one["data"] for one in found)
 
 
-def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Plant) -> None:
+def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(
+    plant: Plant, finished: str
+) -> None:
     """The last nights of the same settings are put into the lake, in which every candidate ended in
     error: tonight none does."""
-    config = {
-        "environments": 1,
-        "scenarios": 2,
-        "attempts": 2,
-        "mistakes": 0,
-        "polarities": "achieve=1",
-        "exporters": "sft",
-        "search": 10,
-    }
-    quiet = plant.begin(**config, seed=11)
-    plant.wait_for(quiet, "COMPLETED")
-    ((family, broken),) = plant.ask(
-        "select finding ->> 'family', finding ->> 'broken' from gate_evidence where gate = "
-        "'night' and run = ?",
-        quiet,
+    assert plant.ask(
+        "select finding ->> 'broken' from gate_evidence where gate = 'night' and run = ?", finished
+    ) == [("{}",)]
+    assert "Too few earlier nights" in find_page(plant, finished, "night")
+    config = RunConfig(
+        environments=1,
+        scenarios=2,
+        attempts=2,
+        mistakes=0,
+        polarities={"achieve": 1},
+        exporters=("sft",),
+        search=10,
     )
-    assert broken == "{}"
-    assert "Too few earlier nights" in find_page(plant, quiet, "night")
+    family = find_family(config)
     lake = Lake(plant.home.settings.lake)
     for number in range(NIGHTS):
         note(lake, f"before-{number}", "started", {})
@@ -136,7 +135,16 @@ def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(plant: Pla
             Stamp(f"before-{number}", "night", "", 0, 1, "0", datetime.now(UTC).isoformat()),
         )
 
-    run = plant.begin(**config, seed=12)
+    run = plant.begin(
+        environments=1,
+        scenarios=2,
+        attempts=2,
+        mistakes=0,
+        polarities="achieve=1",
+        exporters="sft",
+        search=10,
+        seed=12,
+    )
     said = plant.wait_for(run, "FAILED")["state"]["message"]
     assert "exits.error mean: share of candidates and steps that end in error" in said
     assert f"envmill review {run} --accept --note WHY" in said
