@@ -94,7 +94,7 @@ class _Index:
         there = self._structures.setdefault(sketch.structure, name)
         if first:
             self._structures[sketch.structure] = min(there, name)
-        self._near.add_hash(name, sketch.hash_shingles())
+        self._near.add_sketch(name, sketch.hash_shingles())
 
     def find_structure(self, sketch: Sketch) -> str:
         """The first of this structure, by id; empty where there is none."""
@@ -108,7 +108,7 @@ class _Index:
             return twin, "duplicate", 1.0
         found = {
             one: self._sketches.get(one)
-            for one in self._near.find_hash(sketch.hash_shingles())
+            for one in self._near.find_sketch(sketch.hash_shingles())
             if one != name
         }
         shares = {

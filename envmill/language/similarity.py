@@ -9,11 +9,12 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
+
+from envmill.language.minhash import choose_bands, sketch_set
 
 if TYPE_CHECKING:
-    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
-    from numpy import uint64
+    from numpy import uint32
     from numpy.typing import NDArray
 
 PERMUTATIONS = 128
@@ -89,13 +90,8 @@ class Near:
     def __init__(self, threshold: float, permutations: int = PERMUTATIONS) -> None:
         """The threshold should be well below the one that decides. A superfluous candidate costs
         one comparison, but a missed one is never found."""
-        # Imported here because the import takes a second (scipy and redis), and only this class
-        # needs it.
-        from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
-
-        self._ranges: Sequence[tuple[int, int]] = MinHashLSH(
-            threshold=threshold, num_perm=permutations
-        ).hashranges
+        bands, size = choose_bands(threshold, permutations)
+        self._ranges = [(band * size, (band + 1) * size) for band in range(bands)]
         self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._base.execute("pragma journal_mode = off")
         self._base.execute("create table names (number integer primary key, name text unique)")
@@ -108,13 +104,13 @@ class Near:
 
     def add(self, name: str, runs: Runs) -> None:
         if runs:
-            self.add_hash(name, _hash(runs))
+            self.add_sketch(name, sketch_set(runs, PERMUTATIONS))
 
     def find(self, runs: Runs) -> list[str]:
         """Names in order."""
-        return self.find_hash(_hash(runs)) if runs else []
+        return self.find_sketch(sketch_set(runs, PERMUTATIONS)) if runs else []
 
-    def add_hash(self, name: str, hashed: "MinHash") -> None:
+    def add_sketch(self, name: str, sketch: "NDArray[uint32]") -> None:
         """Adds a name. A name that is already in the index stays unchanged."""
         number = self._base.execute(
             "insert or ignore into names (name) values (?) returning number", [name]
@@ -122,28 +118,19 @@ class Near:
         if number is not None:
             self._base.executemany(
                 "insert or ignore into bands values (?, ?)",
-                [(key, number[0]) for key in self._list_keys(hashed)],
+                [(key, number[0]) for key in self._list_keys(sketch)],
             )
 
-    def find_hash(self, hashed: "MinHash") -> list[str]:
+    def find_sketch(self, sketch: "NDArray[uint32]") -> list[str]:
         """Names in order."""
-        keys = self._list_keys(hashed)
+        keys = self._list_keys(sketch)
         question = f"select distinct name from bands join names using (number) where key in ({', '.join('?' * len(keys))}) order by name"
         return [name for (name,) in self._base.execute(question, keys)]
 
-    def _list_keys(self, hashed: "MinHash") -> list[bytes]:
+    def _list_keys(self, sketch: "NDArray[uint32]") -> list[bytes]:
         """The key of each band: its position, and a hash of its values."""
-        values = cast("NDArray[uint64]", hashed.hashvalues)  # pyright: ignore[reportUnknownMemberType]
-        parts = [values[start:end].tobytes() for start, end in self._ranges]
+        parts = [sketch[start:end].tobytes() for start, end in self._ranges]
         return [
             bytes([place]) + blake2b(part, digest_size=15).digest()
             for place, part in enumerate(parts)
         ]
-
-
-def _hash(runs: Runs) -> "MinHash":
-    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
-
-    hashed = MinHash(num_perm=PERMUTATIONS, seed=1)
-    hashed.update_batch([run.encode() for run in runs])  # pyright: ignore[reportUnknownMemberType]
-    return hashed

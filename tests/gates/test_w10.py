@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from datasketch import MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
+from datasketch import MinHash, MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
 from envmill.gates.mutating.sketch import PERMUTATIONS, Sketch, make_sketch
 from envmill.gates.w10 import NEAR, find_duplicates, read_seen
@@ -128,6 +128,10 @@ def draw_programs(dice: random.Random, count: int) -> list[Environment]:
     return [make_studio(program, tools=make_studio().tools) for program in made]
 
 
+def _to_minhash(sketch: Sketch) -> MinHash:
+    return MinHash(hashvalues=sketch.hash_shingles(), scheme="affine32")
+
+
 def compare_all(
     environments: list[Environment], seen: dict[str, Sketch]
 ) -> dict[str, tuple[str, str, str]]:
@@ -138,11 +142,11 @@ def compare_all(
         MinHashLSH(threshold=0.6, num_perm=PERMUTATIONS),
     )
     for name, sketch in kept.items():
-        index.insert(name, sketch.hash_shingles())
+        index.insert(name, _to_minhash(sketch))
     for one in sorted(environments, key=lambda environment: environment.id):
         own = make_sketch(one)
         same = [name for name, other in kept.items() if other.structure == own.structure]
-        worth = {str(name) for name in index.query(own.hash_shingles())} - {one.id}  # pyright: ignore[reportUnknownMemberType]
+        worth = {str(name) for name in index.query(_to_minhash(own))} - {one.id}  # pyright: ignore[reportUnknownMemberType]
         near = [
             (-own.contain(kept[name]), name) for name in worth if kept[name].guards == own.guards
         ]
@@ -154,7 +158,7 @@ def compare_all(
             found[one.id] = "kept", "", ""
             if one.id not in kept:
                 kept[one.id] = own
-                index.insert(one.id, own.hash_shingles())
+                index.insert(one.id, _to_minhash(own))
     return found
 
 

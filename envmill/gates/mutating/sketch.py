@@ -14,12 +14,14 @@ from io import StringIO
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
-
 from envmill.kinds import kind_of
+from envmill.language.minhash import sketch_set
 from schemas.base import Json, digest
 from schemas.environment import Environment
+
+if TYPE_CHECKING:
+    from numpy import uint32
+    from numpy.typing import NDArray
 
 PERMUTATIONS = 64
 _SHINGLE = 10
@@ -57,16 +59,9 @@ class Sketch:
     def read(cls, told: Mapping[str, Json]) -> "Sketch":
         return cls(told["structure"], frozenset(told["shingles"]), told["guards"])
 
-    def hash_shingles(self) -> "MinHash":
-        """For finding those worth comparing."""
-        # Imported late: a second, of scipy and redis, that only those pay who compare.
-        from datasketch import MinHash  # pyright: ignore[reportMissingTypeStubs]
-
-        hashed = MinHash(num_perm=PERMUTATIONS, seed=1)
-        hashed.update_batch(  # pyright: ignore[reportUnknownMemberType]
-            [one.encode() for one in sorted(self.shingles)]
-        )
-        return hashed
+    def hash_shingles(self) -> "NDArray[uint32]":
+        """A short sketch of the shingles. An index finds the programs worth comparing by it."""
+        return sketch_set(sorted(self.shingles), PERMUTATIONS)
 
     def contain(self, other: "Sketch") -> float:
         """Share of the smaller that is in the larger."""
