@@ -53,6 +53,17 @@ def shed(tmp_path: Path) -> Path:
     return tmp_path / "shed"
 
 
+@pytest.fixture
+def few_gates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All gates take 15 seconds for a folder: one test has them, the others have what they read."""
+    for name, gates in (
+        ("ENVIRONMENT_GATES", ENVIRONMENT_GATES),
+        ("SCENARIO_GATES", SCENARIO_GATES),
+    ):
+        few = tuple(gate for gate in gates if gate.name[1:] in ("1", "2", "3"))
+        monkeypatch.setattr(f"envmill.pipeline.audit.{name}", few)
+
+
 def test_every_gate_answers_whatever_another_said(home: Home, shed: Path) -> None:
     result = invoke(home, "audit", str(shed), "--json")
     entries = read(result)
@@ -71,6 +82,7 @@ def test_every_gate_answers_whatever_another_said(home: Home, shed: Path) -> Non
     )
 
 
+@pytest.mark.usefixtures("few_gates")
 def test_for_people_each_gate_is_a_line(home: Home, shed: Path) -> None:
     lines = [line.split("\t") for line in invoke(home, "audit", str(shed)).stdout.splitlines()]
     assert lines[0] == ["subject", "gate", "outcome", "reason", "seen", "seconds"]
@@ -170,6 +182,7 @@ def test_a_folder_that_is_not_there_is_no_id(home: Home, tmp_path: Path) -> None
     )
 
 
+@pytest.mark.usefixtures("few_gates")
 def test_ids_of_the_lake_are_audited_with_their_tests_and_siblings(home: Home) -> None:
     ours = make_environment()
     posed = [make_ours(ours), make_ours(ours, number=1, request="Lend the saw to Bo.")]
@@ -193,6 +206,7 @@ def test_ids_of_the_lake_are_audited_with_their_tests_and_siblings(home: Home) -
     assert {entry["subject"] for entry in alone} == {posed[1].id}
 
 
+@pytest.mark.usefixtures("few_gates")
 def test_import_writes_folders_that_audit_reads(home: Home, tmp_path: Path) -> None:
     environments = make_environments() | {"env_3_rl": {"env_class_name": "Gone"}}
     release = write_release(tmp_path / "release", environments, [make_scenario()])
@@ -238,6 +252,7 @@ def test_a_release_of_which_nothing_is_mapped_ends_with_one(home: Home, tmp_path
     assert invoke(home, "import", "envscaler", str(release), str(tmp_path / "out")).exit_code == 1
 
 
+@pytest.mark.usefixtures("few_gates")
 def test_names_of_a_folder_do_not_steer_the_terminal(
     shed: Path, home: Home, capsys: pytest.CaptureFixture[str]
 ) -> None:

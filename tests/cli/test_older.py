@@ -7,7 +7,6 @@ environments.
 
 import asyncio
 import shlex
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,7 @@ from flows.opening import open_walk
 from flows.rounds import fill_in
 from schemas.run import RunConfig
 from schemas.tables import TABLES
+from tests.archives import unpack
 
 OLD = ROOT / "tests/lake/older/405286e.tar.xz"
 
@@ -35,8 +35,7 @@ OLD = ROOT / "tests/lake/older/405286e.tar.xz"
 @pytest.fixture(scope="module")
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("older")
-    with tarfile.open(OLD) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(OLD, folder)
     names = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
     return {key: str(folder / name) for key, name in names.items()} | {"ENVMILL_PORT": "0"}
 

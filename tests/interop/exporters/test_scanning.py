@@ -4,7 +4,6 @@ worlds are left alone."""
 import json
 import random
 import re
-import tarfile
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -25,6 +24,7 @@ from schemas.environment import Environment, Test
 from schemas.pair import Pair
 from schemas.rollout import Trajectory
 from schemas.scenario import Scenario
+from tests.archives import unpack
 from tests.interop.exporters.drawn import draw
 from tests.interop.exporters.planted import HONEST, NOTICES, PEOPLE, SECRETS
 from tests.interop.exporters.specimens import make_cargo
@@ -252,8 +252,7 @@ def count_flagged(rows: Iterable[Json]) -> int:
 def test_no_world_of_a_real_author_is_flagged(tmp_path: Path) -> None:
     """At most 2 %, of what is kept in the repository: worlds of real authors, and what came of
     them. Under `make test` every third row of a table."""
-    with tarfile.open(ROOT / "tests/authors/kept/again/worlds.tar.xz") as packed:
-        packed.extractall(tmp_path, filter="data")
+    unpack(ROOT / "tests/authors/kept/again/worlds.tar.xz", tmp_path)
     rows: dict[str, Json] = {}
     every = count(3, 1)
     for home in sorted(one for one in tmp_path.iterdir() if one.name.startswith("lake")):

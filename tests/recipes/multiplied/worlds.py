@@ -7,7 +7,6 @@ desks.json.xz ──rows of two runs──────┘
 
 import json
 import lzma
-import tarfile
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from envmill.stages.generate import generate_blueprint
 from schemas.environment import Blueprint, Environment, Test
 from schemas.run import RecipeName
 from schemas.scenario import Scenario
+from tests.archives import unpack
 from tests.real_authors.author import Author, Desk
 from tests.real_authors.corpus import Item, list_items
 from tests.real_authors.making import SEED, make, make_mill
@@ -74,8 +74,7 @@ async def _plan(item: Item, sandbox: Sandbox) -> Blueprint:
 def _open_archive() -> tempfile.TemporaryDirectory[str]:
     """Unpacked once, and gone with the process."""
     folder = tempfile.TemporaryDirectory()
-    with tarfile.open(_ARCHIVE) as archive:
-        archive.extractall(folder.name, filter="data")
+    unpack(_ARCHIVE, Path(folder.name))
     return folder
 
 
