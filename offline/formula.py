@@ -1,5 +1,5 @@
 """The small language of conditions and effects: a subset of Python's syntax, parsed once, then
-spelled out as source.
+rendered as source.
 
     member.status == 'active'                              a row's attribute
     count(loans, row.member_id == member.id) < max_loans   a fold over a collection; `max_loans` is
@@ -133,7 +133,7 @@ CALLS: dict[str, Callable[[ast.Call, Domain], str]] = {
     "stateful": lambda _call, _domain: "",
     "sql": _render_query,
 }
-"""Kind → how a call of the language is spelled there; empty where it is spelled as everywhere."""
+"""Kind → how a call of the language is rendered there; empty where there is no difference."""
 
 
 def _inner(node: ast.expr, domain: Domain) -> str:
@@ -142,7 +142,7 @@ def _inner(node: ast.expr, domain: Domain) -> str:
 
 
 def render_refusal(text: str, domain: Domain) -> str:
-    """The condition under which a rule is broken, in the plainest spelling."""
+    """The condition under which a rule is broken, in the plainest form."""
     match parse_expression(text):
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return (

@@ -295,9 +295,11 @@ def _play(reply: ChainReply, domain: Domain, state: Json) -> _Played | None:
     enacted = Enacted(
         made_calls, steps, replies, world.state, {name: [value] for name, value in gave.items()}
     )
-    spelled = [canonical_json(blank_made([call.name, call.arguments], made)) for call in made_calls]
+    rendered = [
+        canonical_json(blank_made([call.name, call.arguments], made)) for call in made_calls
+    ]
     return _Played(
-        spelled,
+        rendered,
         {name: blank_made(value, made) for name, value in gave.items()},
         sorted(changes),
         enacted,

@@ -38,7 +38,7 @@ def load_domain(theme: str) -> Domain:
 
 
 def _add_lookups(domain: Domain) -> Domain:
-    """Operations that lookups call and the file does not spell out: find by a text, list by what a
+    """Operations that lookups call and the file does not write out: find by a text, list by what a
     row belongs to, or list all."""
     _refuse_keywords(domain)
     calls = {

@@ -80,7 +80,7 @@ def _write_method(operation: Operation, domain: Domain) -> Lines:
     body = [
         *_write_docstring(operation, domain),
         *(
-            f"{each.local} = self._find({form.spell_collection(each.row)}, {each.name}, "
+            f"{each.local} = self._find({form.render_collection(each.row)}, {each.name}, "
             f'"{domain.collections[each.row].noun}")'
             for each in operation.takes
             if each.row
@@ -89,7 +89,7 @@ def _write_method(operation: Operation, domain: Domain) -> Lines:
         *form.write_steps(operation, operation.fetch, domain),
         *(line for rule in operation.must for line in _write_rule(rule, domain)),
         *form.write_steps(operation, operation.then, domain),
-        f"return {form.spell_result(operation, domain)}",
+        f"return {form.render_result(operation, domain)}",
     ]
     marked = [] if operation.actor == "agent" else [f'@actors("{operation.actor}")']
     return [*marked, f"def {operation.name}({arguments}) -> {gives}:", *_indent(body)]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Bind = Callable[[ast.expr], str]
-"""Spells as source what is bound from outside."""
+"""Renders as source what is bound from outside."""
 
 COMPARED: dict[type[ast.AST], str] = {
     ast.Eq: "=", ast.NotEq: "<>", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "IN", ast.NotIn: "NOT IN",
@@ -78,9 +78,9 @@ class Clause:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return f"NOT ({self.render(operand)})"
             case ast.Call(func=ast.Name(id="matches"), args=[text, query]):
-                spelled = self.render(text)
+                rendered = self.render(text)
                 self.values.append(f"{self.bind(query)}.strip().lower()")
-                return f"instr(lower({spelled}), ?) > 0"
+                return f"instr(lower({rendered}), ?) > 0"
             case ast.Call(func=ast.Name(id="days"), args=[first, last]):
                 # Bound in the order in which they stand in the statement.
                 until = self.render(last)
@@ -107,36 +107,38 @@ class Clause:
                 return "?"
 
 
-def render_fold(node: ast.Call, spell: Bind) -> str:
+def render_fold(node: ast.Call, render_bound: Bind) -> str:
     """A fold as an expression of the program; empty where this is none."""
     match node:
         case ast.Call(
             func=ast.Name(id="page"),
             args=[ast.Call(func=ast.Name(id="rows"), args=[ast.Name(id=table), *where]), most],
         ):
-            return _ask("*", table, where, spell, " ORDER BY rowid LIMIT ?", [spell(most)])
+            return _ask(
+                "*", table, where, render_bound, " ORDER BY rowid LIMIT ?", [render_bound(most)]
+            )
         case ast.Call(func=ast.Name(id="rows" | "each"), args=[ast.Name(id=table), *where]):
-            return _ask("*", table, where, spell, " ORDER BY rowid")
+            return _ask("*", table, where, render_bound, " ORDER BY rowid")
         case ast.Call(func=ast.Name(id="some"), args=[ast.Name(id=table), *where]):
-            return _ask("id", table, where, spell, " LIMIT 1")
+            return _ask("id", table, where, render_bound, " LIMIT 1")
         case ast.Call(func=ast.Name(id="count"), args=[ast.Name(id=table), *where]):
-            return _ask("count(*) AS found", table, where, spell) + '[0]["found"]'
+            return _ask("count(*) AS found", table, where, render_bound) + '[0]["found"]'
         case ast.Call(
             func=ast.Name(id="total" | "highest" as word), args=[ast.Name(id=table), amount, *where]
         ):
-            clause = Clause(table, spell)
+            clause = Clause(table, render_bound)
             what = (
                 f"coalesce({'sum' if word == 'total' else 'max'}({clause.render(amount)}), 0) AS "
                 "found"
             )
-            return _ask(what, table, where, spell, clause=clause) + '[0]["found"]'
+            return _ask(what, table, where, render_bound, clause=clause) + '[0]["found"]'
         case _:
             return ""
 
 
-def render_condition(table: str, where: ast.expr, spell: Bind) -> tuple[str, list[str]]:
+def render_condition(table: str, where: ast.expr, render_bound: Bind) -> tuple[str, list[str]]:
     """A condition on a table's rows, and what is bound in it."""
-    clause = Clause(table, spell)
+    clause = Clause(table, render_bound)
     return clause.render(where), clause.values
 
 
@@ -144,12 +146,12 @@ def _ask(
     what: str,
     table: str,
     where: list[ast.expr],
-    spell: Bind,
+    render_bound: Bind,
     tail: str = "",
     bound: list[str] | None = None,
     clause: Clause | None = None,
 ) -> str:
-    clause = clause or Clause(table, spell)
+    clause = clause or Clause(table, render_bound)
     condition = f" WHERE {clause.render(where[0])}" if where else ""
     sql = f"SELECT {what} FROM {name(table)}{condition}{tail}"
     return f"self._db.query({quote(sql)}{bind([*clause.values, *(bound or [])])})"

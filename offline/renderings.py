@@ -22,10 +22,10 @@ class Rendering:
     write_constructor: Callable[[Domain], Lines]
     finder: Lines
     """The method that finds a row by its id."""
-    spell_collection: Callable[[str], str]
+    render_collection: Callable[[str], str]
     """The collection as the finder is given it."""
     write_steps: Callable[[Operation, Sequence[WriteStep], Domain], Lines]
-    spell_result: Callable[[Operation, Domain], str]
+    render_result: Callable[[Operation, Domain], str]
     write_schema: Callable[[Domain], str]
     """The schema of its tables; empty where there are none."""
     settle: Callable[[Domain, State], State]

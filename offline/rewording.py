@@ -36,7 +36,7 @@ _CLOSING = re.compile(
     r"(?i)(?:(?<=[.!?)])\s|\n)[^.!?\n]*\b(?:else|only these|no other|no more|nothing more|the lot|"
     r"end of list|over)\b[^.!?\n]*[.!?]$"
 )
-_SPELLED = re.compile(
+_LONG_DATE = re.compile(
     r"\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|"
     r"December) \d{4}"
 )
@@ -337,11 +337,11 @@ def _list_named(case: RewordingCase) -> Iterator[tuple[OperationParameter, str, 
 
 def obscure(case: RewordingCase) -> RewordReply:
     """A date by its distance from today; else a record by the one value that sets it apart."""
-    said = sorted({found[0] for found in _SPELLED.finditer(case.asked.request)})
+    said = sorted({found[0] for found in _LONG_DATE.finditer(case.asked.request)})
     if said:
-        spelled = case.dice.choice(said)
-        distance = _render_distance((datetime.strptime(spelled, "%d %B %Y").date() - TODAY).days)
-        return case.change(lambda text: re.sub(rf"(?:\bon )?\b{spelled}", distance, text))
+        written = case.dice.choice(said)
+        distance = _render_distance((datetime.strptime(written, "%d %B %Y").date() - TODAY).days)
+        return case.change(lambda text: re.sub(rf"(?:\bon )?\b{written}", distance, text))
     for parameter, label, row in _list_named(case):
         if (
             (described := _describe(parameter.row, row, case))

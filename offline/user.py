@@ -52,8 +52,10 @@ def instruct_user(
 def _render_missing(names: list[str], reply: ScenarioReply, dice: random.Random) -> str:
     """A sentence that tells the agent what it will have to ask for: nobody takes "a member" for any
     member then."""
-    spelled = [render_name(name, reply.facts) for name in names]
-    listed = " and ".join([", ".join(spelled[:-1]), spelled[-1]] if len(spelled) > 1 else spelled)
+    rendered = [render_name(name, reply.facts) for name in names]
+    listed = " and ".join(
+        [", ".join(rendered[:-1]), rendered[-1]] if len(rendered) > 1 else rendered
+    )
     return load_sayings().sample("will_tell", dice).format(facts=listed)
 
 

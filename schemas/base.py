@@ -17,7 +17,7 @@ JSON."""
 
 
 def canonical_json(value: Json) -> str:
-    """The one byte-stable spelling of a JSON value, on every machine and Python version."""
+    """The one byte-stable representation of a JSON value, on every machine and Python version."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
@@ -29,7 +29,7 @@ def order_keys(value: Json) -> Json:
 
 
 def digest(value: Json, length: int = 20) -> str:
-    """A hex digest of a JSON value's canonical spelling."""
+    """A hex digest of a JSON value's canonical representation."""
     return hashlib.blake2b(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[
         :length
     ]

@@ -42,7 +42,7 @@ class Manifest(Contract):
     tells_time: bool = True
     """Whether the folder's own runner tells an agent what day and time it is."""
     theme: str | None = None
-    """Working-life domain; the name, spelled small, when left out."""
+    """Working-life domain; the name, in lower case, when left out."""
     text: str | None = None
     """Brief behind it; the summary when left out."""
     number: int = 0

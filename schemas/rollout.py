@@ -223,7 +223,7 @@ class Trajectory(Record):
     policy: str
     """Who acted."""
     messages: list[Json]
-    """Chat messages; tool arguments are objects here, each target spells them its own way."""
+    """Chat messages; tool arguments are objects here, each target renders them its own way."""
     tools: list[Json]
     """Interface as the agent saw it."""
     loss: list[bool]

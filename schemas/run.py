@@ -414,7 +414,7 @@ class RunConfig(Contract):
     trainers that make their own, `dataset`
     for `datasets.load_dataset`. `bundle` can be played and judged with nothing installed. `harbor`
     writes machines as Harbor folders,
-    `atif` trajectories in that format, `views` what `sft` holds in the spelling of other vendors. Written like `sft,bundle`."""
+    `atif` trajectories in that format, `views` what `sft` holds in the formats of other vendors. Written like `sft,bundle`."""
 
     @property
     def given_by(self) -> list[str]:

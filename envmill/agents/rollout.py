@@ -312,7 +312,7 @@ def _share(ground: RolloutSetup, tape: RolloutLog, verdict: Verdict) -> dict[str
 def _list_changes(ground: RolloutSetup, state: dict[str, Json]) -> list[Json]:
     return [
         change.model_dump()
-        for change in diff_states(ground.scenario.initial_state, state, ground.spelled)
+        for change in diff_states(ground.scenario.initial_state, state, ground.serialised)
     ]
 
 
@@ -333,7 +333,7 @@ async def _judge_end(
     ended = count_said(tape.messages, scenario.user.later)
     answers = read_answers(tape.messages)
     ending = Ending(
-        scenario.initial_state, seen.state, tape.deeds, tape.said, ground.spelled, ended, answers
+        scenario.initial_state, seen.state, tape.deeds, tape.said, ground.serialised, ended, answers
     )
     verdict = await decide(sandbox, scenario.verifier, ending, scenario.clock)
     if bench is None or verdict.outcome != "pass":

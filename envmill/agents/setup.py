@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from envmill.kinds.start import start
 from envmill.sandbox import Program, Reset
-from envmill.verifiers.diff import Spelled, render_state
+from envmill.verifiers.diff import SerialisedState, render_state
 from schemas.base import Json
 from schemas.environment import Environment
 from schemas.scenario import Scenario
@@ -19,7 +19,7 @@ class RolloutSetup:
     environment: Environment
     program: Program
     reset: Reset
-    spelled: Spelled
+    serialised: SerialisedState
 
     @classmethod
     def of(

@@ -237,8 +237,8 @@ def _read_endpoints(environ: Mapping[str, str]) -> dict[str, Endpoint]:
             "server of your own."
         )
     roots = {name.lower(): f"ENVMILL_ENDPOINT_{name}" for name in sorted(named)}
-    spelled = vendors | {name: (root, root, f"{root}_KEY") for name, root in roots.items()}
-    return {name: _read_endpoint(environ, *variables) for name, variables in spelled.items()}
+    variables_of = vendors | {name: (root, root, f"{root}_KEY") for name, root in roots.items()}
+    return {name: _read_endpoint(environ, *variables) for name, variables in variables_of.items()}
 
 
 def _read_endpoint(environ: Mapping[str, str], root: str, url_name: str, key_name: str) -> Endpoint:

@@ -87,12 +87,12 @@ def from_arrow(
     record: type[R], rows: Iterable[Mapping[str, Any]], checked: bool = False
 ) -> list[R]:
     """Records back from rows; the stamp is left behind. `checked`: the ids of these rows were compared with their content before."""
-    spelled = json_columns(shape_of(record))
+    columns = json_columns(shape_of(record))
     token = CHECKED.set(checked)
     try:
         return [
             record.model_validate(
-                parse_json({name: row[name] for name in record.model_fields}, spelled)
+                parse_json({name: row[name] for name in record.model_fields}, columns)
             )
             for row in rows
         ]
@@ -101,21 +101,21 @@ def from_arrow(
 
 
 def json_columns(shape: Shape) -> list[str]:
-    """Columns that hold JSON spelled out."""
+    """Columns that hold JSON as text."""
     return [one.name for one in shape if one.type == "json"]
 
 
-def parse_json(row: dict[str, Any], spelled: Sequence[str]) -> dict[str, Any]:
+def parse_json(row: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
     """The row with its JSON columns parsed."""
-    return row | {name: json.loads(row[name]) for name in spelled if row[name] is not None}
+    return row | {name: json.loads(row[name]) for name in columns if row[name] is not None}
 
 
 def _render_json(record: type[Record], rows: Sequence[Record]) -> dict[str, list[str | None]]:
-    spelled = json_columns(shape_of(record))
-    if not spelled:
+    columns = json_columns(shape_of(record))
+    if not columns:
         return {}
-    values = [row.model_dump(mode="json", include=set(spelled)) for row in rows]
+    values = [row.model_dump(mode="json", include=set(columns)) for row in rows]
     return {
         name: [None if one[name] is None else canonical_json(one[name]) for one in values]
-        for name in spelled
+        for name in columns
     }

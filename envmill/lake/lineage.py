@@ -97,14 +97,14 @@ def read(lake: DuckDBPyConnection, found: RecordInRun) -> dict[str, Json]:
     """Its columns, JSON parsed."""
     record = TABLES[found.table]
     columns = list(column_types(record))
-    spelled = {column.name for column in shape_of(record) if column.type == "json"}
+    json_names = {column.name for column in shape_of(record) if column.type == "json"}
     (row,) = _fetch(
         lake,
         f"select {', '.join(columns)} from {found.table} where run = ? and id = ?",
         [found.run, found.id],
     )
     return {
-        name: json.loads(value) if name in spelled and value is not None else value
+        name: json.loads(value) if name in json_names and value is not None else value
         for name, value in zip(columns, row, strict=True)
     }
 

@@ -47,8 +47,8 @@ def require_question(connection: DuckDBPyConnection, text: str) -> None:
 
 
 def _require_reading(connection: DuckDBPyConnection, text: str) -> None:
-    (spelled,) = connection.execute("select json_serialize_sql(?)", [text]).fetchone() or ("{}",)
-    for node in _walk(json.loads(spelled)):
+    (serialised,) = connection.execute("select json_serialize_sql(?)", [text]).fetchone() or ("{}",)
+    for node in _walk(json.loads(serialised)):
         kind = str(node.get("type"))
         if kind.endswith("_NODE") and kind not in _READING:
             raise Refused(

@@ -258,8 +258,8 @@ def _split_name(name: str) -> tuple[str, int]:
     return key, int(sample)
 
 
-def _read_amount(spelled: Sequence[float] | None) -> Amount:
-    return Amount() if spelled is None else Amount(float(spelled[0]), int(spelled[1]))
+def _read_amount(stored: Sequence[float] | None) -> Amount:
+    return Amount() if stored is None else Amount(float(stored[0]), int(stored[1]))
 
 
 def open_carrier(spec: Spec, settings: Settings, run: str) -> Carrier:

@@ -113,14 +113,14 @@ def _key_name(endpoint: Endpoint) -> str:
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds a server wants to be left alone: milliseconds, seconds or a date, whichever it names;
     at most a day."""
-    thousandths, spelled = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
+    thousandths, retry_after = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
     if _NUMBER.fullmatch(thousandths):
         return min(float(thousandths) / 1000, _DAY)
-    if _NUMBER.fullmatch(spelled):
-        return min(float(spelled), _DAY)
+    if _NUMBER.fullmatch(retry_after):
+        return min(float(retry_after), _DAY)
     try:
         return min(
-            max(email.utils.parsedate_to_datetime(spelled).timestamp() - time.time(), 0.0), _DAY
+            max(email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0), _DAY
         )
     except (ValueError, OverflowError):
         return None

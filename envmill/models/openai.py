@@ -250,12 +250,12 @@ def _read_tokens(
     pairs = _read_pairs(choice)
     told = take_objects(take_object(choice, "logprobs").get("content"))
     logprobs = [take_number(token.get("logprob")) for token in told]
-    spelled = [_TOKEN.fullmatch(take_text(token.get("token"))) for token in told]
+    matches = [_TOKEN.fullmatch(take_text(token.get("token"))) for token in told]
     listed: Json = choice.get("token_ids")
     ids = (
         [one for one in listed if isinstance(one, int)]
         if is_array(listed)
-        else [int(one[1]) for one in spelled if one]
+        else [int(one[1]) for one in matches if one]
     )
     known = [one for one in logprobs if one is not None]
     if not told:

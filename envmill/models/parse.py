@@ -129,5 +129,5 @@ def _quote(kind: str, value: Json) -> str:
     """What came; a missing field's value is the whole object, which says nothing."""
     if kind == "missing":
         return ""
-    spelled = canonical_json(value)
-    return f" (it is {spelled if len(spelled) <= _SHOWN else spelled[:_SHOWN] + '…'})"
+    rendered = canonical_json(value)
+    return f" (it is {rendered if len(rendered) <= _SHOWN else rendered[:_SHOWN] + '…'})"

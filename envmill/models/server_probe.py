@@ -128,11 +128,11 @@ class ServerProbe:
         )
         count = None if listing.names is None else len(listing.names)
         own = name in ("openai", "anthropic")
-        spelled = [model if own else f"{model}@{name}" for model in listing.names or ()]
+        names = [model if own else f"{model}@{name}" for model in listing.names or ()]
         priced = (
             ""
             if count is None
-            else f"{sum(self._prices.find(sdk, model) is not None for model in spelled)} of {count}"
+            else f"{sum(self._prices.find(sdk, model) is not None for model in names)} of {count}"
         )
         return ServerStatus(
             name if own else f"@{name}",

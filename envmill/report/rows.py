@@ -166,10 +166,10 @@ def read_shown(lake: Lake, run: str, shown: Collection[str]) -> Iterator[dict[st
 
 def _choose(row: Mapping[str, Any], part: RecordPart) -> dict[str, Json]:
     record = TABLES[part.table]
-    spelled = {one.name for one in shape_of(record) if one.type == "json"}
+    json_names = {one.name for one in shape_of(record) if one.type == "json"}
     names = [one.name for one in shape_of(record)] if part.columns == _ALL else part.columns
     return {
-        name: json.loads(row[name]) if name in spelled and row[name] is not None else row[name]
+        name: json.loads(row[name]) if name in json_names and row[name] is not None else row[name]
         for name in names
     }
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 MAX_BLOB = 4 * 1024 * 1024
-"""Bytes of one blob: spelled in base64 it fits into a frame three times over."""
+"""Bytes of one blob: encoded in base64 it fits into a frame three times over."""
 MAX_HELD = 32 * 1024 * 1024
 """Bytes of all blobs of a session since its reset."""
 

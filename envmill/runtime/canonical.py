@@ -1,6 +1,6 @@
-"""Canonical JSON: the one spelling of a state, its caps, and its hash.
+"""Canonical JSON: the one representation of a state, its caps, and its hash.
 
-live objects ──plain──► detached JSON value ──spell──► bytes ──fingerprint──► 32 hex digits
+live objects ──plain──► detached JSON value ──render──► bytes ──fingerprint──► 32 hex digits
 """
 
 import hashlib
@@ -14,10 +14,10 @@ Json: TypeAlias = Any
 
 MAX_DEPTH = 64
 MAX_STATE = 24 * 1024 * 1024
-"""Bytes of a spelled state: less than half a frame, so that a state fits into one as text, each
+"""Bytes of a serialised state: less than half a frame, so that a state fits into one as text, each
 quote escaped."""
 MAX_REPLY = 1024 * 1024
-"""Bytes of a spelled tool reply."""
+"""Bytes of a rendered tool reply."""
 MAX_INTEGER = 2**63
 """Larger integers do not survive other JSON readers unchanged."""
 
@@ -40,7 +40,7 @@ def _make_encoder() -> Callable[[Json], str]:
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return _ENCODER.encode
-    # No circular check: what is spelled was made plain before, and is a tree.
+    # No circular check: what is rendered was made plain before, and is a tree.
     inner: Callable[[Json, int], tuple[str, ...]] = make(
         None, _ENCODER.default, json.encoder.encode_basestring, None, ":", ",", True, False, False
     )
@@ -158,14 +158,14 @@ def _plain_array(value: list[Json] | tuple[Json, ...], depth: int) -> list[Json]
 def render(value: Json, limit: int = MAX_STATE) -> bytes:
     """The canonical bytes of a plain value, or NotJson when they exceed the limit."""
     try:
-        spelled = _encode(value).encode()
+        rendered = _encode(value).encode()
     except UnicodeEncodeError:
         raise NotJson("a string holds a lone surrogate, which is no text") from None
-    if len(spelled) > limit:
-        raise NotJson(f"{len(spelled)} bytes of JSON, more than the {limit} allowed")
-    return spelled
+    if len(rendered) > limit:
+        raise NotJson(f"{len(rendered)} bytes of JSON, more than the {limit} allowed")
+    return rendered
 
 
-def fingerprint(spelled: bytes) -> str:
+def fingerprint(rendered: bytes) -> str:
     """The hash of canonical bytes."""
-    return hashlib.blake2b(spelled).hexdigest()[:32]
+    return hashlib.blake2b(rendered).hexdigest()[:32]

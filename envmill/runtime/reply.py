@@ -48,8 +48,8 @@ def parts_of(
     """A return value as parts: text stays text, a blob becomes its hash, a list with blobs in it
     one part each, the rest JSON."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]
-    if fragment and (kind is dict or kind is list) and (spelled := fragment(value)) is not None:
-        return [{"type": "json", "value": spelled}]
+    if fragment and (kind is dict or kind is list) and (rendered := fragment(value)) is not None:
+        return [{"type": "json", "value": rendered}]
     if kind is dict:
         value = plain(value)
         _weigh(value)
@@ -75,7 +75,7 @@ def _part_of(value: Any, shelf: BlobStore) -> dict[str, Json]:
 
 
 def _weigh(value: Json) -> None:
-    """NotJson for what cannot be sent. Whoever sends it spells it, so that it is spelled here only
+    """NotJson for what cannot be sent. The sender renders it, so that it is rendered here only
     where that is in doubt."""
     if isinstance(value, str) and value.isascii() and len(value) < MAX_REPLY // WIDEST:
         return

@@ -21,8 +21,8 @@ from envmill.runtime.interface import Interface, ToolEntry
 from envmill.runtime.program import ProgramFault
 from envmill.runtime.rejection import Rejection
 from envmill.runtime.reply import Error, Fragment, Outcome, Reply, fail, parts_of, refuse
+from envmill.runtime.serialising import StateSerialiser
 from envmill.runtime.siblings import answer_as_sibling, show_tool
-from envmill.runtime.spelling import Speller
 from envmill.runtime.start import Packed, StartCache
 from envmill.runtime.state_holder import hold
 from envmill.runtime.weather import Weather
@@ -38,7 +38,7 @@ MAX_ADVANCE = 100 * 366 * 86400
 
 class Session:
     """One live instance. `load` executes the program afresh and returns its class; `fragment`
-    spells replies for whoever sends them."""
+    renders replies for whoever sends them."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Session:
         self._instance: Any = None
         self._start = StartCache()
         self._shelf = BlobStore()
-        self._speller = Speller()
+        self._serialiser = StateSerialiser()
         self._hash = ""
         self._weather: Weather | None = None
         self._forecast: dict[str, Json] = {}
@@ -157,9 +157,9 @@ class Session:
         """Public attributes of the instance, detached; NotJson when one of them is not JSON."""
         return plain(self._public())
 
-    def spelled_state(self) -> bytes:
+    def serialised_state(self) -> bytes:
         """The state's canonical bytes: the form in which a state leaves the jail."""
-        return self._speller.render(self._public())
+        return self._serialiser.render(self._public())
 
     def is_large(self) -> bool:
         """Whether looking at the state may take long, as far as its start tells."""
@@ -168,7 +168,7 @@ class Session:
     def state_hash(self) -> str:
         """Hash of the state's canonical bytes; as known, while no code of the program ran since."""
         if not self._hash:
-            self._hash = self._speller.fingerprint(self._public())
+            self._hash = self._serialiser.fingerprint(self._public())
         return self._hash
 
     def changes(self) -> list[dict[str, Json]]:
@@ -204,7 +204,7 @@ class Session:
         self._weather = self._meet_weather(snapshot["weather"])
         if self._weather:
             self._weather.restore(snapshot["weather"]["at"])
-        if self.spelled_state() != render(plain(snapshot["state"])):
+        if self.serialised_state() != render(plain(snapshot["state"])):
             raise ProgramFault(
                 "Constructed on its own state, the program holds another one. A constructor must "
                 "keep the state it is given."

@@ -17,7 +17,7 @@ _ROWS = 64
 
 
 class InitialState:
-    """The state a session began with, spelled as states leave the jail: keys sorted, nothing
+    """The state a session began with, serialised as states leave the jail: keys sorted, nothing
     between."""
 
     def __init__(self, state: Mapping[str, Json]) -> None:

@@ -91,10 +91,13 @@ class Reset:
         """What names the state to a session that had it before; nothing for one that cannot be
         sent."""
         try:
-            spelled = orjson.dumps(self.state)
+            serialised = orjson.dumps(self.state)
         except TypeError:
             return {}
-        return {"key": fingerprint(spelled), **({"large": True} if len(spelled) > LARGE else {})}
+        return {
+            "key": fingerprint(serialised),
+            **({"large": True} if len(serialised) > LARGE else {}),
+        }
 
     @cached_property
     def start(self) -> InitialState:

@@ -149,7 +149,7 @@ class _Walker:
             )
         if isinstance(source, FromRecord):
             return self._resolve(source)
-        spelled = next(
+        said = next(
             (
                 one
                 for one in (place, f"{place}[]", place.removesuffix("[]"))
@@ -157,9 +157,9 @@ class _Walker:
             ),
             "",
         )
-        if not spelled:
+        if not said:
             raise _stick("not_said", f"nobody says what {place} is")
-        return self.filling.said[spelled]
+        return self.filling.said[said]
 
     def _take(self, name: str, path: str) -> Json:
         if name not in self.known:

@@ -43,9 +43,9 @@ def sample_chains(
             drawn.given_up[chain] += 1
         elif faults := find_faults(graph, chain, limits):
             drawn.refused[faults[0].code] += 1
-        elif (spelled := chain.model_dump_json()) in known:
+        elif (serialised := chain.model_dump_json()) in known:
             drawn.repeated += 1
         else:
-            known.add(spelled)
+            known.add(serialised)
             drawn.chains.append(chain)
     return drawn

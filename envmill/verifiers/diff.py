@@ -13,13 +13,13 @@ from envmill.runtime.changes import list_changes, same
 from schemas.base import Json, is_object
 from schemas.scenario import Change
 
-__all__ = ["Spelled", "apply_changes", "diff_states", "render_state", "same"]
+__all__ = ["SerialisedState", "apply_changes", "diff_states", "render_state", "same"]
 
-Spelled: TypeAlias = Mapping[str, bytes]
+SerialisedState: TypeAlias = Mapping[str, bytes]
 """Collection → its serialised bytes, keys sorted."""
 
 
-def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list[Change]:
+def diff_states(before: Json, after: Json, known: SerialisedState | None = None) -> list[Change]:
     """Changes that lead from one state to the other, in path order. Lists are compared as a whole,
     because a position does not identify an item.
 
@@ -36,9 +36,13 @@ def diff_states(before: Json, after: Json, known: Spelled | None = None) -> list
     return [Change(**row) for row in list_changes(left, right)]
 
 
-def render_state(state: Mapping[str, Json]) -> Spelled:
+def render_state(state: Mapping[str, Json]) -> SerialisedState:
     """The serialised bytes of each collection."""
-    return {key: spelled for key, value in state.items() if (spelled := _render(value)) is not None}
+    return {
+        key: serialised
+        for key, value in state.items()
+        if (serialised := _render(value)) is not None
+    }
 
 
 def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str, Json]:
@@ -57,7 +61,7 @@ def apply_changes(before: Mapping[str, Json], changes: list[Change]) -> dict[str
 
 
 def _agree(
-    key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: Spelled | None
+    key: str, before: Mapping[str, Json], after: Mapping[str, Json], known: SerialisedState | None
 ) -> bool:
     """Whether a collection has the same bytes in both states. If False, a comparison of the rows
     may still find no change."""
@@ -68,8 +72,8 @@ def _agree(
     if _shares_rows(before[key], after[key]):
         return False
     # The jail returns a state with its keys sorted. Sorting it again would double the time.
-    spelled = _render(after[key], sort=False)
-    return spelled is not None and spelled == (
+    serialised = _render(after[key], sort=False)
+    return serialised is not None and serialised == (
         known[key] if known and key in known else _render(before[key])
     )
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Literal, Protocol
 
 from envmill.language.told import ReplyValues
-from envmill.verifiers.diff import Spelled
+from envmill.verifiers.diff import SerialisedState
 from schemas.base import Json
 from schemas.environment import Call
 from schemas.scenario import Draft, Fact, Scenario
@@ -66,7 +66,7 @@ class Ending:
     """Calls in the order they were made."""
     said: Sequence[str] = ()
     """The agent's messages to the user, in order."""
-    spelled: Spelled | None = None
+    serialised: SerialisedState | None = None
     """Serialised state at the start, for callers that judge many endings of one scenario."""
     ended: Sequence[int] = ()
     """For requests made in turn: the number of messages when each request except the last ended.

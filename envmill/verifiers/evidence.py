@@ -103,7 +103,9 @@ def show_fact(fact: Fact, shortfall: Shortfall) -> Failing:
 
 def _clip(value: Json) -> Json:
     """The value. A long value becomes the beginning of its JSON, with its length."""
-    spelled = canonical_json(value)
+    rendered = canonical_json(value)
     return (
-        value if len(spelled) <= _LONGEST else f"{spelled[:_LONGEST]}… ({len(spelled)} characters)"
+        value
+        if len(rendered) <= _LONGEST
+        else f"{rendered[:_LONGEST]}… ({len(rendered)} characters)"
     )

@@ -30,7 +30,7 @@ def judge(verifier: Verifier, ending: Ending, said: Said = NOTHING) -> Verdict:
         return make_error(fault)
     if needs_answers((*verifier.procedure, *verifier.harm), ending):
         return make_error("the user's answers were not recorded, and the procedure depends on them")
-    changes = diff_states(ending.initial, ending.final, ending.spelled)
+    changes = diff_states(ending.initial, ending.final, ending.serialised)
     keys = match_rows(
         verifier.goals, [change for change in changes if change.op == "add"], ending.final
     )

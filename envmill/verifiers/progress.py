@@ -21,7 +21,7 @@ def find_progress(
     Generated checks must have run before (see `court`).
     """
     initial, final = ending.initial, ending.final
-    added = [one for one in diff_states(initial, final, ending.spelled) if one.op == "add"]
+    added = [one for one in diff_states(initial, final, ending.serialised) if one.op == "add"]
     keys = match_rows(verifier.goals, added, final)
     goals = [
         number

@@ -86,7 +86,9 @@ async def ask_judge(
         rules=environment.rules,
         request=scenario.request,
         calls=[_describe_call(deed) for deed in ending.deeds],
-        changes=list(_settle(diff_states(ending.initial, ending.final, ending.spelled), unminded)),
+        changes=list(
+            _settle(diff_states(ending.initial, ending.final, ending.serialised), unminded)
+        ),
         said=list(ending.said),
         expected=list(_settle(expected, unminded)),
         answer=scenario.say,

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 WITHHELD = ("run", "first")
 """Fields without an option: `--resume` names a run to go on with, and rounds count their own
 seeds."""
-_SPELLED = {"with_tier": "--with"}
-"""Options that are not spelled as their field is named."""
+_RENAMED = {"with_tier": "--with"}
+"""Options that are not named as their field is."""
 
 
 def render_option(name: str) -> str:
     """The option of a field."""
-    return _SPELLED.get(name, f"--{name.replace('_', '-')}")
+    return _RENAMED.get(name, f"--{name.replace('_', '-')}")
 
 
 def complete(
@@ -65,12 +65,12 @@ def list_options() -> Iterator[inspect.Parameter]:
     for name, field in RunConfig.model_fields.items():
         if name not in WITHHELD:
             kind = _find_type(field.annotation)
-            spelled = (
+            flags = (
                 f"{render_option(name)}/--no-{name.replace('_', '-')}"
                 if kind is bool
                 else render_option(name)
             )
-            option = Annotated[kind | None, typer.Option(spelled, help=describe_setting(field))]
+            option = Annotated[kind | None, typer.Option(flags, help=describe_setting(field))]
             yield inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option
             )

@@ -1,5 +1,5 @@
 """What commands print. Texts of models and people are shown and never obeyed: what would steer a
-terminal is spelled out."""
+terminal is escaped."""
 
 import json
 

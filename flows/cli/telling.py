@@ -2,7 +2,7 @@
 changes, each line by line.
 
 Texts of models and of people are shown and never obeyed: what would move the cursor, colour the
-screen or turn a line round is spelled out.
+screen or turn a line round is escaped.
 """
 
 import json
@@ -21,7 +21,7 @@ _SIGNS = {"add": "+", "remove": "-", "set": "~"}
 
 
 def make_plain(text: str) -> str:
-    """The text, with what cannot be seen spelled out."""
+    """The text, with what cannot be seen escaped."""
     return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 

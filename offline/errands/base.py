@@ -20,7 +20,7 @@ SLOT = re.compile(r"@(\w+)@")
 @dataclass(frozen=True)
 class ErrandGoal:
     """One thing that can be wanted. Its texts have slots: `@name@` is the value in words, in tests
-    as Python spells it."""
+    as Python writes it."""
 
     name: str
     ask: str
@@ -112,5 +112,5 @@ def render(text: str, values: Mapping[str, Json]) -> str:
 
 
 def code(text: str, values: Mapping[str, Json]) -> str:
-    """With values as Python spells them."""
+    """With values as Python writes them."""
     return SLOT.sub(lambda found: repr(values[found[1]]), text)

@@ -199,7 +199,7 @@ def contradict(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
     """The request asks for another amount than the reference path uses."""
     for number, name, value in _list_said(case, dice):
         if isinstance(value, int):
-            request = _respell(case.reply.request, value, str(value + 1))
+            request = _replace_value(case.reply.request, value, str(value + 1))
             asked = _put(
                 case.reply.oracle, number, case.reply.oracle[number].arguments | {name: value + 1}
             )
@@ -217,7 +217,10 @@ def withhold(case: ScenarioCase, dice: random.Random) -> Spoilt | None:
             continue
         facts = {key: fact for key, fact in case.reply.facts.items() if fact != value}
         reply = case.reply.model_copy(
-            update={"request": _respell(case.reply.request, value, "the usual"), "facts": facts}
+            update={
+                "request": _replace_value(case.reply.request, value, "the usual"),
+                "facts": facts,
+            }
         )
         return Spoilt(
             reply.model_dump(mode="json"),
@@ -345,7 +348,7 @@ def _stands_beside(value: str | int, call: Call, state: State) -> bool:
     return any(value in row.values() for row in named)
 
 
-def _respell(request: str, value: str | int, words: str) -> str:
+def _replace_value(request: str, value: str | int, words: str) -> str:
     return re.sub(_word(value), lambda _: words, request)
 
 

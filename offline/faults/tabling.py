@@ -20,7 +20,7 @@ InterfaceCase = FaultCase[InterfaceReply]
 
 def refer_nowhere(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """A foreign key refers to a table that the schema does not make."""
-    return _respell(
+    return _rewrite(
         case,
         dice,
         r"REFERENCES \"?(\w+)\"?",
@@ -31,28 +31,28 @@ def refer_nowhere(case: SchemaCase, dice: random.Random) -> Spoilt | None:
 
 def keep_number_as_text(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """A number is declared as a text."""
-    return _respell(
+    return _rewrite(
         case, dice, r"(INTEGER|REAL) NOT NULL", "TEXT NOT NULL", "A number that is kept as a text."
     )
 
 
 def forget_comma(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """Two columns without a comma between them."""
-    return _respell(
+    return _rewrite(
         case, dice, r"(NOT NULL|\)),\n", r"\1\n", "Two columns without a comma between them."
     )
 
 
 def forget_key(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """A table has no primary key."""
-    return _respell(
+    return _rewrite(
         case, dice, r"id TEXT PRIMARY KEY", "id TEXT NOT NULL", "A table without a primary key."
     )
 
 
 def omit_column(case: SchemaCase, dice: random.Random) -> Spoilt | None:
     """A column that tools and rows use is not declared."""
-    return _respell(
+    return _rewrite(
         case,
         dice,
         r",\n    \"?\w+\"? (?:TEXT|INTEGER|REAL) NOT NULL(?=,\n)",
@@ -161,7 +161,7 @@ def over_rows(plant: Plant[TestsReply]) -> Plant[TrialsReply]:
     return planted
 
 
-def _respell(
+def _rewrite(
     case: SchemaCase, dice: random.Random, pattern: str, text: str, words: str
 ) -> Spoilt | None:
     found = list(re.finditer(pattern, case.reply.ddl))

@@ -174,13 +174,13 @@ def find_trees(node: ast.AST, kind: type[ast.AST]) -> Iterator[Any]:
 def stands_in(value: Json, *texts: str) -> bool:
     """Whether a value is said in one of the texts, whatever the case; small numbers also in
     words."""
-    spelled = [
+    wordings = [
         str(value),
         *([NUMERALS[value]] if isinstance(value, int) and 0 <= value < len(NUMERALS) else []),
     ]
     return any(
         re.search(rf"(?<![\w.]){re.escape(each)}(?!\w)", text, re.IGNORECASE)
-        for each in spelled
+        for each in wordings
         for text in texts
     )
 

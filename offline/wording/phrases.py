@@ -65,7 +65,7 @@ def can_say(wish: WantedChange, domain: Domain, state: State) -> bool:
 def render_phrase(
     template: str, wish: WantedChange, domain: Domain, state: State, names: Names | None = None
 ) -> str:
-    """A phrase with rows called by their labels and values spelled for people."""
+    """A phrase with rows called by their labels and values rendered for people."""
     text = fill(template, lambda path: render_field(path, wish, domain, state, names or {}))
     return ARTICLE.sub("an", text) if " a {" in template else text
 

@@ -21,7 +21,7 @@ _ONE_SPLIT = TablePromise(
 
 
 def _none_in(column: str, about: str) -> RowPromise:
-    """A JSON list or object that must hold something; the lake spells an empty one in one way
+    """A JSON list or object that must hold something; the lake writes an empty one in one way
     only."""
     return RowPromise(f"{column}_there", about, f"{column} in ('[]', '{{}}', 'null')")
 

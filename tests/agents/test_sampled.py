@@ -99,7 +99,7 @@ async def test_a_reply_that_was_known_brings_its_tokens_again(
 async def test_other_ids_for_the_same_words_fail_the_row(
     chat: ChatTokenizer, vendors: Loopback, tmp_path: Path, sandbox: Sandbox
 ) -> None:
-    """The model spelled a blank as a token of its own: decoded it is the same text, and no trainer
+    """The model wrote a blank as a token of its own: decoded it is the same text, and no trainer
     may take it for what was sampled."""
     trajectory = await play_well(chat, vendors, tmp_path, sandbox)
     place = len(trajectory.messages) - 1

@@ -148,7 +148,7 @@ def _write_counts(entries: Sequence[AuditEntry]) -> Iterator[str]:
         found = [entry for entry in pick_worst(entries) if entry.finding.gate == name]
         count = Counter(entry.finding.outcome for entry in found)
         told = [
-            f"{count[outcome]}{_spell_reasons(found, outcome)}"
+            f"{count[outcome]}{_render_reasons(found, outcome)}"
             for outcome in ("dropped", "suspected", "corrected")
         ]
         rest = (count["not_measured"], count["not_applicable"], count["error"])
@@ -159,7 +159,7 @@ def _write_counts(entries: Sequence[AuditEntry]) -> Iterator[str]:
     yield ""
 
 
-def _spell_reasons(entries: Sequence[AuditEntry], outcome: str) -> str:
+def _render_reasons(entries: Sequence[AuditEntry], outcome: str) -> str:
     reasons = Counter(entry.finding.reason for entry in entries if entry.finding.outcome == outcome)
     return (
         f" ({', '.join(f'`{reason}` {times}' for reason, times in sorted(reasons.items()))})"
@@ -188,12 +188,12 @@ def _write_environments(audited: Sequence[Audited]) -> Iterator[str]:
         environment = one.folder.environment
         yield (
             f"| {one.name} | `{_class_name(one)}` | {len(environment.tools)} | "
-            f"{spell_row(one.entries, environment.id, names)} |"
+            f"{render_row(one.entries, environment.id, names)} |"
         )
     yield ""
 
 
-def spell_row(entries: Sequence[AuditEntry], subject: str, names: Sequence[str]) -> str:
+def render_row(entries: Sequence[AuditEntry], subject: str, names: Sequence[str]) -> str:
     found = {
         entry.finding.gate: SIGNS[entry.finding.outcome]
         for entry in pick_worst(entries)
@@ -330,7 +330,7 @@ def _write_scenarios(audited: Sequence[Audited]) -> Iterator[str]:
                 f"{len(scenario.verifier.goals)} | {scenario.do_nothing_reward:.3f} | "
                 f"{', '.join(map(str, held)) or 'none'}"
             )
-            yield f"| {task} | {told} | {spell_row(one.entries, scenario.id, names)} |"
+            yield f"| {task} | {told} | {render_row(one.entries, scenario.id, names)} |"
     yield "\n### What was found in them\n"
     for one in audited:
         for scenario in one.folder.scenarios:

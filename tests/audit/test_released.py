@@ -10,7 +10,7 @@ from envmill.gates.base import Finding
 from envmill.interop.importers import IMPORTERS
 from envmill.pipeline.audit import AuditEntry
 from envmill.sandbox import Sandbox
-from tests.audit.released import audit_release, find_chance, spell_row, write_page
+from tests.audit.released import audit_release, find_chance, render_row, write_page
 from tests.interop.importers.release import (
     LIBRARY,
     STATE,
@@ -54,7 +54,7 @@ def test_of_several_findings_of_a_gate_a_table_shows_the_worst() -> None:
         for gate, found in outcomes.items()
         for outcome in found
     ] + [AuditEntry("environments", "env_2", "", "", Finding("W1", "dropped", "r"))]
-    assert spell_row(entries, "env_1", ["W1", "W3", "W8", "W11", "W13"]) == "+ | ? | ~ | - |  "
+    assert render_row(entries, "env_1", ["W1", "W3", "W8", "W11", "W13"]) == "+ | ? | ~ | - |  "
 
 
 def test_chance_is_read_from_calls_and_not_from_words() -> None:

@@ -58,15 +58,15 @@ def _measure(area: str, targets: dict[str, Target]) -> None:
     for row in importlib.import_module(f"tests.bench.{area}").rows():
         found = Measurement(**row)
         target = targets.get(f"{area}.{found.id}")
-        wanted, verdict = target.spell() if target else "none", judge(found, target)
+        wanted, verdict = target.render() if target else "none", judge(found, target)
         ratio = "" if found.ratio is None else f"{found.ratio:.3g}"
         _say(
             (
                 area,
                 found.id,
                 found.what,
-                found.spell(found.measured),
-                found.spell(found.baseline),
+                found.render(found.measured),
+                found.render(found.baseline),
                 ratio,
                 wanted,
                 verdict,

@@ -25,7 +25,7 @@ class Measurement:
         """Measured over baseline."""
         return self.measured / self.baseline if self.baseline else None
 
-    def spell(self, value: float | None) -> str:
+    def render(self, value: float | None) -> str:
         return "" if value is None else f"{value:.4g} {self.unit}".strip()
 
 
@@ -37,7 +37,7 @@ class Target:
     direction: Literal["at_most", "at_least"]
     of: Literal["ratio", "measured"] = "ratio"
 
-    def spell(self) -> str:
+    def render(self) -> str:
         sign = "≤" if self.direction == "at_most" else "≥"
         return f"{sign} {self.bound:g}{'×' if self.of == 'ratio' else ''}"
 

@@ -53,7 +53,7 @@ def rows() -> Iterator[dict[str, Any]]:
         assert all(decide(number).outcome == "pass" for number in range(8))
         yield {
             "id": name,
-            "what": f"{what}; beside spelling the state",
+            "what": f"{what}; beside serialising the state",
             "measured": _time(decide),
             "baseline": baseline,
             "unit": "ms",

@@ -54,8 +54,8 @@ def _sections() -> Iterator[str]:
 
 def _section(name: str, command: object) -> Iterator[str]:
     params = [one for one in getattr(command, "params", []) if one.name != "help"]
-    spelled = [_spell_argument(one) for one in params if one.param_type_name == "argument"]
-    yield f"## `{' '.join(['envmill', name, *spelled])}`"
+    arguments = [_render_argument(one) for one in params if one.param_type_name == "argument"]
+    yield f"## `{' '.join(['envmill', name, *arguments])}`"
     yield ""
     yield str(getattr(command, "help", "")).strip()
     if params:
@@ -70,7 +70,7 @@ def _section(name: str, command: object) -> Iterator[str]:
         )
 
 
-def _spell_argument(argument: object) -> str:
+def _render_argument(argument: object) -> str:
     name = str(getattr(argument, "name", "")).upper()
     return name if getattr(argument, "required", False) else f"[{name}]"
 

@@ -61,7 +61,7 @@ def test_an_unknown_cost_is_no_zero_and_an_unfinished_step_says_of_how_many() ->
     assert "?" in told
 
 
-def test_seconds_are_spelled_for_people() -> None:
+def test_seconds_are_rendered_for_people() -> None:
     assert [render_seconds(one) for one in (None, 0.0, 7.2, 61.0, 3600.0)] == [
         "",
         "",

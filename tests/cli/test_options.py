@@ -12,17 +12,17 @@ from flows.cli.options import WITHHELD, complete, describe_setting, list_options
 from schemas.run import RunConfig
 
 
-def list_spelled(command: str) -> set[str]:
+def list_flags(command: str) -> set[str]:
     group: Any = typer.main.get_command(make_app())
-    return {spelled for param in group.commands[command].params for spelled in param.opts}
+    return {flag for param in group.commands[command].params for flag in param.opts}
 
 
 @pytest.mark.parametrize("command", ["run", "estimate"])
 def test_every_setting_is_an_option(command: str) -> None:
     settings = {render_option(name) for name in RunConfig.model_fields if name not in WITHHELD}
     assert settings >= {"--keep", "--pairs", "--trivial", "--seed", "--with"}
-    assert settings <= list_spelled(command)
-    assert not {"--first", "--run"} & list_spelled(command)
+    assert settings <= list_flags(command)
+    assert not {"--first", "--run"} & list_flags(command)
 
 
 def test_every_option_says_what_it_is_for() -> None:

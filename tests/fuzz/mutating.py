@@ -1,4 +1,4 @@
-"""Inputs out of good ones: a value changed in a few places, spelled in odd ways, and bytes changed
+"""Inputs out of good ones: a value changed in a few places, rendered in odd ways, and bytes changed
 after that."""
 
 import json
@@ -49,7 +49,7 @@ class Mutator:
             copied = self._change_once(copied)
         return copied
 
-    def spell(self, value: Any) -> bytes:
+    def render(self, value: Any) -> bytes:
         """JSON, mostly; now and then with a key twice, in another order or encoding, or broken."""
         text = json.dumps(
             value,
@@ -59,12 +59,12 @@ class Mutator:
         if self.rng.random() < 0.05 and isinstance(value, dict) and value:
             key = self.rng.choice(list(value))
             text = text[:-1] + f",{json.dumps(key)}:{json.dumps(self.rng.choice(ODD))}" + "}"
-        spelled = text.encode("utf-8", "surrogatepass")
+        content = text.encode("utf-8", "surrogatepass")
         if self.rng.random() < 0.03:
-            spelled = text.encode(
+            content = text.encode(
                 self.rng.choice(["utf-16", "utf-8-sig", "utf-32"]), "surrogatepass"
             )
-        return self.damage(spelled) if self.rng.random() < 0.3 else spelled
+        return self.damage(content) if self.rng.random() < 0.3 else content
 
     def damage(self, content: bytes, most: int = 4) -> bytes:
         """Bytes that differ in up to so many places."""

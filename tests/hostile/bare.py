@@ -66,7 +66,7 @@ def _sit(end: socket.socket, attack: Attack, arguments: dict[str, Any]) -> None:
 
 def _live(end: socket.socket, attack: Attack, arguments: dict[str, Any]) -> None:
     """One session after the other in one interpreter, believing everything."""
-    spell, source = json.dumps, attack.source
+    render, source = json.dumps, attack.source
     db = _Tables() if attack.tables else None
 
     def begin() -> Any:
@@ -79,12 +79,12 @@ def _live(end: socket.socket, attack: Attack, arguments: dict[str, Any]) -> None
         answer = {"value": world.attack(**arguments), "state": {} if db else vars(world)}
     except Exception as error:  # noqa: BLE001
         answer = {"value": str(error)}
-    _send(end, spell(answer, ensure_ascii=False))
+    _send(end, render(answer, ensure_ascii=False))
     end.recv(1)
     second = space["World"](begin()).work()
     exec(compile(source, "world.py", "exec"), space)
     third = space["World"](begin()).work()
-    _send(end, spell({"value": [second, third]}))
+    _send(end, render({"value": [second, third]}))
 
 
 class _Tables:

@@ -94,7 +94,7 @@ class Field:
                 rows = [json.loads(line) for line in path.read_text().splitlines()]
                 out.write_text(
                     "".join(
-                        spell_answer(row, status)
+                        render_answer(row, status)
                         for row in rows
                         if not any(f"is {word}?" in str(row) for word in spare)
                     )
@@ -120,7 +120,7 @@ class Field:
         return sent
 
 
-def spell_answer(row: dict[str, Any], status: int = 200) -> str:
+def render_answer(row: dict[str, Any], status: int = 200) -> str:
     """A line of a file of replies."""
     message = {"role": "assistant", "content": GOOD}
     body = {

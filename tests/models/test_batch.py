@@ -13,7 +13,7 @@ from envmill.base.errors import BadRequest, KeyRefused, ModelError, Outage, Pend
 from envmill.lake.journal import read_calls
 from envmill.models.batch import Batch
 from envmill.models.batches.slips import Slips
-from tests.models.batching import WORDS, Field, kinds_of, spell_answer
+from tests.models.batching import WORDS, Field, kinds_of, render_answer
 from tests.models.calling import GOOD, PROMPT, Answer, Question
 from tests.models.vendors.launch import Loopback
 
@@ -54,7 +54,7 @@ async def test_only_what_failed_goes_out_again(run: Field) -> None:
             for line in run.lines.glob("*.in.jsonl").__next__().read_text().splitlines()
             if "is cat?" in line
         )
-        path.write_text(path.read_text() + spell_answer(row, 500))
+        path.write_text(path.read_text() + render_answer(row, 500))
     ended = await run.run()
     assert kinds_of(ended) == {"Answer": 5, "Pending": 1}
     assert isinstance(ended["cat"], Pending)
@@ -328,7 +328,7 @@ async def test_repairs_go_through_batches_too(lines: Field) -> None:
     (path,) = lines.lines.glob("*.in.jsonl")
     row = json.loads(path.read_text())
     path.with_name(path.name.replace(".in.", ".out.")).write_text(
-        spell_answer(row).replace(json.dumps(GOOD)[1:-1], "no idea")
+        render_answer(row).replace(json.dumps(GOOD)[1:-1], "no idea")
     )
     assert kinds_of(await lines.run("cat")) == {"Pending": 1}
     lines.serve()

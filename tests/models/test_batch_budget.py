@@ -21,7 +21,7 @@ from tests.models.batching import WORDS, Field, kinds_of
 from tests.models.calling import PROMPT, Answer, Question
 
 TOOK = 7
-"""Tokens of one reply, as `spell_answer` counts them."""
+"""Tokens of one reply, as `render_answer` counts them."""
 
 
 @asynccontextmanager

@@ -126,7 +126,7 @@ def test_any_error_body_is_quoted(body: bytes, told: str) -> None:
         ({"retry-after": "Thu, 99 Jan 1970 00:00:00 GMT"}, None),
     ],
 )
-def test_retry_after_is_read_in_every_spelling(
+def test_retry_after_is_read_in_every_format(
     headers: dict[str, str], seconds: float | None
 ) -> None:
     assert read_retry_after(headers) == seconds

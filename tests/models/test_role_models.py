@@ -55,7 +55,7 @@ def make_config(**fields: str) -> RunConfig:
         ),
     ],
 )
-def test_a_spec_is_read_and_spelled_the_same(text: str, spec: Spec) -> None:
+def test_a_spec_is_read_and_rendered_the_same(text: str, spec: Spec) -> None:
     assert Spec.parse(text) == spec
     assert str(spec) == text
 

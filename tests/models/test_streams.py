@@ -195,7 +195,7 @@ def test_an_error_inside_a_stream_is_what_it_would_have_been(
         b'data: {\ndata: "a":1}\n\ndata: {"a":2}',
     ],
 )
-def test_event_streams_are_read_in_every_spelling(content: bytes) -> None:
+def test_event_streams_are_read_in_every_format(content: bytes) -> None:
     assert read_events(content) == [{"a": 1}, {"a": 2}]
 
 

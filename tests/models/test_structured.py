@@ -66,8 +66,8 @@ def test_every_object_is_closed_and_all_of_it_required(record: type[Contract]) -
         one["additionalProperties"] is False and one["required"] == list(one["properties"])
         for one in objects
     )
-    spelled = json.dumps(schema)
-    assert not any(word in spelled for word in ("$ref", "$defs", '"default"', '"title"'))
+    rendered = json.dumps(schema)
+    assert not any(word in rendered for word in ("$ref", "$defs", '"default"', '"title"'))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The small language means the same to the domain model and to the program it is spelled out as."""
+"""The small language means the same to the domain model and to the program it is rendered as."""
 
 from datetime import date
 from typing import Any
@@ -73,7 +73,7 @@ def make_world() -> DomainWorld:
         ("highest(rooms, row.rate, row.number == '9')", None, 0),
     ],
 )
-def test_expression_is_spelled_and_valued(text: str, source: str | None, value: Any) -> None:
+def test_expression_is_rendered_and_valued(text: str, source: str | None, value: Any) -> None:
     world = make_world()
     assert world.value(parse_expression(text), dict(world.domain.bounds)) == value
     assert source in (None, render(parse_expression(text), world.domain))

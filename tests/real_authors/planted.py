@@ -132,10 +132,10 @@ def list_lines() -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for name, (planted, honest) in sides.items():
         share = f"{planted.share:.0%}"
-        yield f"| {name} | {_spell(planted)} | {share} | {_spell(honest)} |"
+        yield f"| {name} | {_render(planted)} | {share} | {_render(honest)} |"
     faults, honest = ([both[place] for both in sides.values()] for place in (0, 1))
     share = estimate_share(faults)
-    yield f"| **all** | {_spell(_add(faults))} | {share:.0%} | {_spell(_add(honest))} |"
+    yield f"| **all** | {_render(_add(faults))} | {share:.0%} | {_render(_add(honest))} |"
     yield ""
     yield (
         f"The target is {TARGET:.0%}: {'ok' if share >= TARGET else 'short'}. S16 is not counted "
@@ -159,7 +159,7 @@ def list_lines() -> Iterator[str]:
     )
 
 
-def _spell(one: Count) -> str:
+def _render(one: Count) -> str:
     return f"{one.texts} | {one.asked} | {one.read} | {one.confirmed}"
 
 

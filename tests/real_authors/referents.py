@@ -76,7 +76,7 @@ async def list_twins(posed: ScenarioCase, means: GateContext) -> AsyncIterator[T
             continue
         key = target.key[:-1] + ("0" if target.key[-1] != "0" else "1")
         twin = {name: key if value == target.key else value for name, value in row.items()}
-        other = twin | {name: _respell(row[name]) for name in names}
+        other = twin | {name: _vary(row[name]) for name in names}
         for planted, copy in ((True, twin), (False, other)):
             held: Any = posed.scenario.initial_state[target.collection]
             state = posed.scenario.initial_state | {target.collection: {**held, key: copy}}
@@ -138,7 +138,7 @@ def _is_name(value: Json) -> bool:
     return isinstance(value, str) and any(letter.isupper() or letter.isdigit() for letter in value)
 
 
-def _respell(name: str) -> str:
+def _vary(name: str) -> str:
     """Another name that looks like it: of a number the next one, of a word one letter more."""
     if digits := re.search(r"\d+$", name):
         return f"{name[: digits.start()]}{int(digits[0]) + 1}"

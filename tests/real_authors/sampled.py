@@ -171,10 +171,10 @@ def list_sample_lines(
     yield "| fault | planted in all | in the sample | noticed | S16 | either | confirmed | share |"
     yield "|---|---|---|---|---|---|---|---|"
     for name, one in by_operator.items():
-        yield f"| {name} | {planted[name]} | {_spell(one)} | {one.share:.0%} |"
+        yield f"| {name} | {planted[name]} | {_render(one)} | {one.share:.0%} |"
     share = weigh(by_operator, planted)
     yield (
-        f"| **all** | {sum(planted.values())} | {_spell(sides['planted'])} | {share:.0%} of all "
+        f"| **all** | {sum(planted.values())} | {_render(sides['planted'])} | {share:.0%} of all "
         "planted |"
     )
     yield ""
@@ -221,5 +221,5 @@ def list_sample_lines(
     yield from FLAWS.strip().splitlines()
 
 
-def _spell(one: Tally) -> str:
+def _render(one: Tally) -> str:
     return f"{one.texts} | {one.noticed} | {one.asked} | {one.either} | {one.confirmed}"

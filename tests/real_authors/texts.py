@@ -290,7 +290,7 @@ async def list_arguments(posed: ScenarioCase, means: GateContext) -> AsyncIterat
             or isinstance(argument.value, bool)
         ):
             continue
-        changes = dict.fromkeys(spell(argument.value, posed), _say_vaguely(argument.value))
+        changes = dict.fromkeys(list_spellings(argument.value, posed), _say_vaguely(argument.value))
         if not _is_fixed(argument, posed):
             continue
         question = s8.ask(argument)
@@ -339,7 +339,7 @@ def _is_fixed(argument: s8.Argument, posed: ScenarioCase) -> bool:
     )
 
 
-def spell(value: Json, posed: ScenarioCase) -> list[str]:
+def list_spellings(value: Json, posed: ScenarioCase) -> list[str]:
     """Spellings under which the request may say a value."""
     spelt = [str(value)]
     if isinstance(value, float) and value == int(value):

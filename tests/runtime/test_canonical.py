@@ -1,4 +1,4 @@
-"""The canonical spelling agrees with the records', and what JSON cannot carry is refused by its
+"""The canonical format agrees with the records', and what JSON cannot carry is refused by its
 path."""
 
 import enum
@@ -24,7 +24,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_agrees_with_the_records_spelling_and_hash(value: Any) -> None:
+def test_agrees_with_the_records_text_and_hash(value: Any) -> None:
     assert render(plain(value)).decode() == canonical_json(value)
     assert fingerprint(render(plain(value))) == digest(value, 32)
 

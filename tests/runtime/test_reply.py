@@ -1,4 +1,4 @@
-"""What a tool returned, as parts: weighed without being spelled where that is safe, and refused
+"""What a tool returned, as parts: weighed without being rendered where that is safe, and refused
 where it cannot be sent."""
 
 import marshal

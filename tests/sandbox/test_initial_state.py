@@ -22,7 +22,7 @@ STATE: dict[str, Any] = {
 SMALL: dict[str, Any] = {"": {}, "c": {"x": 1}, "d": 1}
 
 
-def spell(state: Any) -> str:
+def render(state: Any) -> str:
     """As the jail does."""
     return json.dumps(state, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -47,12 +47,12 @@ def test_it_is_what_plain_reading_gives() -> None:
         state = STATE
         for _ in range(dice.randrange(4)):
             state = change(state, dice)
-        text = spell(state)
+        text = render(state)
         assert start.read(text) == json.loads(text), text
 
 
 def test_only_what_changed_is_read_anew() -> None:
-    found = InitialState(STATE).read(spell({**STATE, "c": {"x": 2}}))
+    found = InitialState(STATE).read(render({**STATE, "c": {"x": 2}}))
     assert [name for name in STATE if found[name] is not STATE[name]] == ["c"]
 
 
@@ -80,7 +80,7 @@ def test_only_what_changed_is_read_anew() -> None:
         '{"q":{"d":1}}',
     ],
 )
-def test_no_spelling_of_a_hostile_program_is_read_otherwise(text: str) -> None:
+def test_no_text_of_a_hostile_program_is_read_otherwise(text: str) -> None:
     """Of duplicates the last counts, spaces may stand anywhere, and what looks like a collection
     may stand inside a text or a row."""
     assert InitialState(SMALL).read(text) == json.loads(text)
@@ -100,7 +100,7 @@ LARGE: dict[str, Any] = {
 
 def test_of_a_large_collection_only_rows_that_changed_are_read_anew() -> None:
     found = InitialState(LARGE).read(
-        spell(LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}})
+        render(LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}})
     )
     assert found == LARGE | {"rows": LARGE["rows"] | {"r050": {"n": 1}, "r0505": {}}}
     assert [name for name in LARGE["rows"] if found["rows"][name] is not LARGE["rows"][name]] == [
@@ -118,5 +118,5 @@ def test_a_large_collection_is_what_plain_reading_gives() -> None:
             state = state | {
                 "rowsy": dice.choice([LARGE["rows"], {"r099": {"at": {"k": "99"}, "n": 99}}, {}, 5])
             }
-        text = spell(state)
+        text = render(state)
         assert start.read(text) == json.loads(text), text

@@ -60,7 +60,7 @@ def test_unknown_fields_are_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_canonical_json_has_no_spelling_for_what_json_lacks(value: float) -> None:
+def test_canonical_json_has_no_text_for_what_json_lacks(value: float) -> None:
     with pytest.raises(ValueError, match="JSON"):
         canonical_json({"x": value})
 

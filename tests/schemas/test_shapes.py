@@ -17,7 +17,7 @@ _KNOWN = Path(__file__).with_name("shapes.json")
 _ROOT = Path(__file__).parents[2]
 
 
-def spell(shape: Shape) -> list[str]:
+def render_columns(shape: Shape) -> list[str]:
     return [f"{column.name}: {column.type}{'?' if column.nullable else ''}" for column in shape]
 
 
@@ -27,7 +27,7 @@ def test_a_changed_record_has_a_new_version(table: str) -> None:
     shapes.json with ids.json."""
     known = json.loads(_KNOWN.read_text())[table]
     record = TABLES[table]
-    assert {"version": version_of(record), "columns": spell(shape_of(record))} == known
+    assert {"version": version_of(record), "columns": render_columns(shape_of(record))} == known
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -101,7 +101,7 @@ def renew() -> None:
     """`python -c "from tests.schemas.test_shapes import renew; renew()"`, after a change on
     purpose."""
     shapes = {
-        table: {"version": version_of(record), "columns": spell(shape_of(record))}
+        table: {"version": version_of(record), "columns": render_columns(shape_of(record))}
         for table, record in TABLES.items()
     }
     _KNOWN.write_text(json.dumps(shapes, indent=1) + "\n")

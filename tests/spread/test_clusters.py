@@ -20,7 +20,7 @@ from tests.spread.houses import find_house, find_packages
 
 OPTIONS = {"environments": 3, "scenarios": 2, "attempts": 1, "seed": 5, "mistakes": 0.05}
 LOOPBACK = ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF00000100007F")
-"""As the kernel spells 127.0.0.1, ::1 and ::ffff:127.0.0.1."""
+"""As the kernel writes 127.0.0.1, ::1 and ::ffff:127.0.0.1."""
 KEY = "sk-planted-where-a-spread-run-must-not-show-it"
 EVENTS: set[type[Record]] = {RunEvent, Attrition, ModelCall, Evidence}
 

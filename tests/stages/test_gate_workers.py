@@ -64,7 +64,7 @@ def list_keepers(pid: int) -> list[int]:
 
 
 def untimed(findings: Sequence[Finding]) -> list[Finding]:
-    """As they are spelled: a tuple is a list there."""
+    """As they are serialised: a tuple is a list there."""
     return [
         replace(one, seconds=0.0, evidence=json.loads(json.dumps(one.evidence))) for one in findings
     ]

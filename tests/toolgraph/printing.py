@@ -8,7 +8,7 @@ from envmill.toolgraph.samplers import SAMPLERS
 from schemas.base import digest
 
 
-def spell(graph: ToolGraph) -> str:
+def render(graph: ToolGraph) -> str:
     chains = {
         name: [one.model_dump() for one in sample_chains(graph, sampler, 5).chains]
         for name, sampler in SAMPLERS.items()

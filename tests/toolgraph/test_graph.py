@@ -42,12 +42,12 @@ from tests.toolgraph.shop import NUMBER, SHOP, TEXT, WHOLE, YES, many, shape
 def links(graph: ToolGraph) -> set[str]:
     """`tool.output>tool.input`, columns by their own name."""
 
-    def spell(index: int) -> str:
+    def render(index: int) -> str:
         one = graph.parameters.all[index]
         return one.path if one.side == "column" else f"{graph.tools[one.owner].name}.{one.path}"
 
     return {
-        f"{spell(link.giver)}>{spell(link.taker)}"
+        f"{render(link.giver)}>{render(link.taker)}"
         for found in graph.links.values()
         for link in found
     }
@@ -275,13 +275,13 @@ def test_domains_hold_every_tool_once(shop: ToolGraph) -> None:
 PRINT = """
 import asyncio
 from tests.toolgraph.shop import weave_shop
-from tests.toolgraph.printing import spell
-print(spell(asyncio.run(weave_shop())))
+from tests.toolgraph.printing import render
+print(render(asyncio.run(weave_shop())))
 """
 
 
 def test_nothing_depends_on_the_hash_seed(shop: ToolGraph) -> None:
-    from tests.toolgraph.printing import spell
+    from tests.toolgraph.printing import render
 
     around = os.environ | {
         "PYTHONHASHSEED": "7",
@@ -296,4 +296,4 @@ def test_nothing_depends_on_the_hash_seed(shop: ToolGraph) -> None:
         check=True,
         timeout=300,
     )
-    assert done.stdout.strip() == spell(shop)
+    assert done.stdout.strip() == render(shop)

@@ -257,7 +257,7 @@ def _store(environment: Environment, reply: TestsReply) -> Iterator[Test]:
 HEAD = "| fault | n | silent | caught | at least | by |\n|---|---|---|---|---|---|\n"
 
 
-def spell_row(row: Row) -> str:
+def render_row(row: Row) -> str:
     """One line of the confusion table."""
     by = ", ".join(f"{key} {times}" for key, times in row.caught.most_common())
     return f"| {row.kind} | {row.tried} | {row.silent} | {row.rate:.0%} | {row.low:.0%} | {by} |\n"
@@ -275,7 +275,7 @@ async def main(count: int, seed: int, kinds: Sequence[str]) -> None:
             else [[one.gate, one.reason, one.detail[:200]] for one in drops]
         )
         sys.stderr.write(json.dumps([kind, where, told]) + "\n")
-    sys.stdout.write(HEAD + "".join(map(spell_row, rows.values())))
+    sys.stdout.write(HEAD + "".join(map(render_row, rows.values())))
     for row in rows.values():
         for key, words in row.examples.items():
             sys.stdout.write(f"  {row.kind} -> {key}: {words[:300]}\n")

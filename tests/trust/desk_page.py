@@ -11,8 +11,8 @@ from tests.trust.page import (
     KEPT,
     REPORTED,
     name_drops,
+    render_caught,
     share,
-    spell_caught,
 )
 
 _WHATS = {
@@ -46,8 +46,8 @@ def write_desk_page(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield "| n | no judge | at least | embedded judge | reported | at least |\n|---|---|---|---|---|---|"
     planted = [one for one in counted if (one.prompt, one.kind) in set(list_kinds())]
     authored = [one for one in planted if one.prompt != "verifier"]
-    yield f"| {len(planted)} | {spell_caught(planted)} |"
-    yield f"| {len(authored)}, without verifiers | {spell_caught(authored)} |\n"
+    yield f"| {len(planted)} | {render_caught(planted)} |"
+    yield f"| {len(authored)}, without verifiers | {render_caught(authored)} |\n"
     yield "## What falls short\n"
     yield from (f"- {line}" for line in list(_find_weak(counted)) or ["Nothing."])
 
@@ -71,13 +71,13 @@ def _write_faults(prompt: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         found = [one for one in outcomes if (one.prompt, one.kind) == (prompt, kind)]
         found = [one for one in found if not one.outage]
         every += found
-        yield f"| {kind} | {_spell(found)} | {name_drops(found)} |"
-    yield f"| *all* | {_spell(every)} | |\n"
+        yield f"| {kind} | {_render(found)} | {name_drops(found)} |"
+    yield f"| *all* | {_render(every)} | |\n"
 
 
-def _spell(found: Sequence[Outcome]) -> str:
+def _render(found: Sequence[Outcome]) -> str:
     made = [one for one in found if one.made]
-    return f"{len(made)} | {len(found) - len(made)} | {spell_caught(made)}"
+    return f"{len(made)} | {len(found) - len(made)} | {render_caught(made)}"
 
 
 def _find_weak(counted: Sequence[Outcome]) -> Iterator[str]:

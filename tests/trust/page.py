@@ -151,11 +151,11 @@ def _write_faults(prompt: str, what: str, outcomes: Sequence[Outcome]) -> Iterat
             one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage
         ]
         every += of_kind
-        yield f"| {kind} | {_spell_row(of_kind)} | {name_drops(of_kind)} |"
-    yield f"| *all* | {_spell_row(every)} | |\n"
+        yield f"| {kind} | {_render_row(of_kind)} | {name_drops(of_kind)} |"
+    yield f"| *all* | {_render_row(every)} | |\n"
 
 
-def _spell_row(outcomes: Sequence[Outcome]) -> str:
+def _render_row(outcomes: Sequence[Outcome]) -> str:
     made = [one for one in outcomes if one.made]
     n, named, later = (
         len(made),
@@ -163,12 +163,12 @@ def _spell_row(outcomes: Sequence[Outcome]) -> str:
         sum(one.is_named_later for one in made),
     )
     return (
-        f"{n} | {len(outcomes) - n} | {spell_caught(made)} | {share(named, n)} | "
+        f"{n} | {len(outcomes) - n} | {render_caught(made)} | {share(named, n)} | "
         f"{share(later, n).partition(' | ')[0]}"
     )
 
 
-def spell_caught(made: Sequence[Outcome]) -> str:
+def render_caught(made: Sequence[Outcome]) -> str:
     """Shares dropped without a judge, dropped with the embedded one, and reported: five cells."""
     ruled = share(sum(one.is_ruled for one in made), len(made)).partition(" | ")[0]
     return (

@@ -14,7 +14,7 @@ from tests.trust.page import (
     MUTANTS_CAUGHT,
     REPORTED,
     name_drops,
-    spell_caught,
+    render_caught,
     write_honest,
     write_mutants,
     write_outsiders,
@@ -84,13 +84,13 @@ def _write_faults(recipe: RecipeName, prompt: str, outcomes: Sequence[Outcome]) 
             one for one in outcomes if (one.prompt, one.kind) == (prompt, kind) and not one.outage
         ]
         every += of_kind
-        yield f"| {kind} | {_spell(of_kind)} | {name_drops(of_kind)} |"
-    yield f"| *all* | {_spell(every)} | |\n"
+        yield f"| {kind} | {_render(of_kind)} | {name_drops(of_kind)} |"
+    yield f"| *all* | {_render(every)} | |\n"
 
 
-def _spell(outcomes: Sequence[Outcome]) -> str:
+def _render(outcomes: Sequence[Outcome]) -> str:
     made = [one for one in outcomes if one.made]
-    return f"{len(made)} | {len(outcomes) - len(made)} | {spell_caught(made)}"
+    return f"{len(made)} | {len(outcomes) - len(made)} | {render_caught(made)}"
 
 
 def _pool_truth(pooled: Sequence[Outcome]) -> Iterator[str]:

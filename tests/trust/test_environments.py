@@ -8,7 +8,7 @@ import pytest
 
 from envmill.gates.base import Finding
 from tests.soak import count
-from tests.trust.confusion import HEAD, Row, measure_environments, spell_row
+from tests.trust.confusion import HEAD, Row, measure_environments, render_row
 from tests.trust.jobs import READERS
 
 QUICK = ("none", "missing_import", "change_before_check", "untested_tool")
@@ -17,7 +17,7 @@ QUICK = ("none", "missing_import", "change_before_check", "untested_tool")
 @pytest.mark.soak(area="trust")
 def test_honest_environments_are_kept_and_faulty_ones_are_not() -> None:
     rows = asyncio.run(measure_environments(count(1, 60), 11, count(1, 0) * QUICK))
-    sys.stdout.write(HEAD + "".join(map(spell_row, rows)))
+    sys.stdout.write(HEAD + "".join(map(render_row, rows)))
     honest = next(row for row in rows if row.kind == "none")
     planted = [
         row

@@ -134,7 +134,7 @@ async def test_what_ends_in_success_and_changes_something_else_is_seen_by_tests_
 @pytest.mark.parametrize(
     ("theme", "number", "place"), [("laboratory_samples", 4, 0), ("crop_planning", 7, 2)]
 )
-async def test_the_truth_knows_the_end_of_a_right_path_where_columns_spell_numbers_their_way(
+async def test_the_truth_knows_the_end_of_a_right_path_where_columns_write_numbers_their_way(
     theme: str, number: int, place: int, jail: Sandbox
 ) -> None:
     posed = await pose_at("awm", Spot(theme, number, place, "achieve"), "scenario", "", jail)

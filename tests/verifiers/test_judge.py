@@ -214,7 +214,7 @@ def test_runs_that_cannot_be_laid_beside_each_other_give_no_verifier() -> None:
         derived(lend_twice("a", "b"), START | {"loans": {"c": {"item": "i1"}}})
 
 
-def test_a_state_that_spells_a_hole_gives_no_verifier() -> None:
+def test_a_state_that_contains_a_hole_gives_no_verifier() -> None:
     with pytest.raises(BuildError, match="reserve"):
         derived(
             START | {"loans": {"a": {"$any": "string"}}},

@@ -105,8 +105,8 @@ def turn_down(code: str) -> str:
 
 
 def describe_reading(name: str, parts: Sequence[Json]) -> str:
-    """What the user reads out of a reply to a call of their own. Exported folders spell it the same
-    (`envrun/episode.py`)."""
+    """What the user reads out of a reply to a call of their own. Exported folders render it in
+    the same way (`envrun/episode.py`)."""
     values = [part.get("value", part.get("text")) for part in parts]
     said = "; ".join(
         ", ".join(f"{key.replace('_', ' ')} {_word(one)}" for key, one in value.items())

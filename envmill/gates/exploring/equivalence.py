@@ -72,7 +72,7 @@ def _blank_texts(initial: Json, final: Json, verifier: Verifier) -> Json:
 
 
 def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
-    """Rows that were touched, in one spelling: exempt columns masked, new rows by what they say and
+    """Rows that were touched, in one form: exempt columns masked, new rows by what they say and
     whom they refer to."""
     known = {table.name: table for table in tables}
     fresh = {

@@ -347,7 +347,7 @@ def _cut(text: str, *, at_end: bool) -> str:
 
 
 def find_shared(one: str, other: str) -> str:
-    """The longest run of letters and digits that both hold, as they spell it; empty where the one
+    """The longest run of letters and digits that both hold, as they write it; empty where the one
     is all of it."""
     runs = [
         found for word in re.findall(r"\w+", one) for found in _list_runs(word) if found in other

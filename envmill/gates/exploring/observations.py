@@ -88,7 +88,7 @@ class HoleTest:
 
 def is_alike(one: Observation, other: Observation) -> bool:
     """The same answer, up to the order of lists: a session keeps its rows as they came, and one
-    that starts there as they are spelled."""
+    that starts there as they are serialised."""
     told, heard = (one.outcome, one.code, one.parts), (other.outcome, other.code, other.parts)
     # Most answers are the same without a closer look.
     return told == heard or render_unordered(list(told)) == render_unordered(list(heard))
@@ -113,7 +113,7 @@ class ExplorationRun:
     _moves: list[ObservedCall] = field(default_factory=list[ObservedCall])
     _known: set[str] = field(default_factory=set[str])
     """Calls of stored tests: their author knows them."""
-    _spelled: dict[str, Mapping[tuple[str, str], bytes]] = field(
+    _rendered: dict[str, Mapping[tuple[str, str], bytes]] = field(
         default_factory=dict[str, Mapping[tuple[str, str], bytes]]
     )
     _rows: dict[str, Sequence[StateRow]] = field(default_factory=dict[str, Sequence[StateRow]])
@@ -157,8 +157,8 @@ class ExplorationRun:
         if not is_object(told):
             return False
         if told.keys() >= {"name", "arguments"}:
-            spelled = _render_call(str(told["name"]), told["arguments"])
-            return spelled not in self._known and crc32(spelled.encode()) % 4 == 3
+            rendered = _render_call(str(told["name"]), told["arguments"])
+            return rendered not in self._known and crc32(rendered.encode()) % 4 == 3
         return any(map(self.is_sealed, told.values()))
 
     def of(self, tool: str) -> Sequence[ObservedCall]:
@@ -178,22 +178,22 @@ class ExplorationRun:
         few."""
         left, right = self._render_rows(before), self._render_rows(after)
         alike = {
-            place for place, spelled in left.items() if spelled and right.get(place) == spelled
+            place for place, rendered in left.items() if rendered and right.get(place) == rendered
         }
         return _leave_out(self.states[before], alike), _leave_out(self.states[after], alike)
 
     def _render_rows(self, state_hash: str) -> Mapping[tuple[str, str], bytes]:
-        if state_hash not in self._spelled:
+        if state_hash not in self._rendered:
             state = self.states[state_hash]
             held = (
                 [(name, rows) for name, rows in state.items() if is_object(rows)]
                 if is_object(state)
                 else []
             )
-            self._spelled[state_hash] = {
+            self._rendered[state_hash] = {
                 (name, key): _render(row) for name, rows in held for key, row in rows.items()
             }
-        return self._spelled[state_hash]
+        return self._rendered[state_hash]
 
     def is_query(self, tool: str) -> bool:
         return tool in self.tools and self.tools[tool].effect == "query"

@@ -142,7 +142,7 @@ def _find_row(key: Json, stem: str, rows: Mapping[str, Sequence[StateRow]]) -> S
 
 
 def _agree(told: Json, held: Json) -> bool:
-    """Of different types nothing is known: the one may be spelled or counted otherwise."""
+    """Of different types nothing is known: the one may be written or counted otherwise."""
     if isinstance(told, int | float) and isinstance(held, int | float):
         return abs(told - held) <= _CENT
     if isinstance(told, str) and isinstance(held, str):

@@ -111,7 +111,7 @@ def turn_rows(state: Json) -> Json:
 
 
 def render_unordered(value: Json) -> str:
-    """A value's spelling in which the order of lists does not show."""
+    """A value as JSON in which the order of lists does not show."""
     return canonical_json(_settle(value))
 
 

@@ -89,7 +89,7 @@ class SearchResult:
         self.view = AttackerView.of(posed.scenario, posed.environment)
         self.trials = Trials.of(posed, means)
         self._program, self._start = Program.of(posed.environment), start(posed.scenario)
-        self._spelled = render_state(posed.scenario.initial_state)
+        self._serialised = render_state(posed.scenario.initial_state)
         self._states_only = looks_at_states_only(posed.scenario)
         self._known: dict[bytes, Verdict] = {}
         self._caught: set[bytes] = set()
@@ -198,7 +198,7 @@ class SearchResult:
             seen[-1].state,
             deeds,
             speak(episode.speech, self.view, seen[1:-1]),
-            self._spelled,
+            self._serialised,
         )
 
     async def _judge(self, ending: Ending | str) -> Verdict:

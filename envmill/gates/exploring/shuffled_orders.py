@@ -1,7 +1,7 @@
 """Orders left to chance: reads asked on states that are the same but for the letters of their ids,
 so that sets come in many orders.
 
-A set of two comes the same way in every other process. With each id spelled a little longer, in the
+A set of two comes the same way in every other process. With each id written a little longer, in the
 same order, its hash is another one: so many twists of a state are as good as so many processes.
 """
 

@@ -1,5 +1,5 @@
 """States an environment is known to start from, each once: a test's own is found again without
-being spelled anew."""
+being serialised again."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def name_built(built: EnvironmentCase) -> Hashable:
 
 
 def find_starts(built: EnvironmentCase) -> Starts:
-    """Spelled once for all the gates of an environment."""
+    """Serialised once for all the gates of an environment."""
     key = name_built(built)
     return _known.find(key) or _known.keep(key, _gather(built))
 
@@ -56,7 +56,7 @@ def _gather(built: EnvironmentCase) -> Starts:
 
 
 def _render(state: State) -> bytes:
-    """A tenth of the time of the canonical spelling, which is for what others must come to as
+    """A tenth of the time of the canonical format, which is for what others must come to as
     well."""
     try:
         return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)

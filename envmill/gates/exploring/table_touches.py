@@ -134,7 +134,7 @@ def _list_changed(before: list[Json], after: list[Json]) -> set[str]:
         for changes in (before, after)
     )
     return {
-        table for spelled, table in (old | new).items() if (spelled in old) is not (spelled in new)
+        table for change, table in (old | new).items() if (change in old) is not (change in new)
     }
 
 

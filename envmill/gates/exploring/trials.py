@@ -58,7 +58,7 @@ class Trials:
         self._plans: dict[tuple[str, int], list[Call]] = {}
         self.view = AttackerView.of(posed.scenario, posed.environment)
         self._verdicts: dict[str, Verdict] = {}
-        self._spelled = render_state(posed.scenario.initial_state)
+        self._serialised = render_state(posed.scenario.initial_state)
 
     @classmethod
     def of(cls, posed: ScenarioCase, means: GateContext) -> "Trials":
@@ -219,7 +219,7 @@ class Trials:
             seen[-1].state,
             deeds,
             words,
-            self._spelled if attempt.reset is None else None,
+            self._serialised if attempt.reset is None else None,
             ended,
             answers,
         )

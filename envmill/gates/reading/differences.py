@@ -538,7 +538,7 @@ def _render(tool: str, arguments: Mapping[str, Json]) -> str:
 
 
 def _fold(value: Json) -> str:
-    """One spelling of a plain value: numbers, days and words as they are compared elsewhere."""
+    """One form of a plain value: numbers, days and words as they are compared elsewhere."""
     if (number := read_plain_number(value)) is not None:
         return f"{number.normalize():f}"
     if day := read_day(value):

@@ -18,11 +18,11 @@ def as_openai(trajectory: Trajectory) -> Json:
     """A line of a fine-tuning file. A message of the assistant that must not be learnt has weight
     0."""
     weighed = zip(trajectory.messages, trajectory.loss, strict=True)
-    spelled = [
+    rendered = [
         (render_message(message), learned) for message, learned in weighed if not is_idle(message)
     ]
     return {
-        "messages": [_weigh(message, learned) for message, learned in spelled],
+        "messages": [_weigh(message, learned) for message, learned in rendered],
         "tools": describe_tools(trajectory.tools),
     }
 

@@ -249,7 +249,7 @@ def _is_real_address(match: re.Match[str]) -> bool:
 def _is_real_phone(match: re.Match[str]) -> bool:
     value = match.groupdict().get("value") or match[0]
     digits = _digits(re.sub(r"\(0\)", "", value))
-    spelled = (
+    number = (
         f"+{digits}"
         if value.startswith("+")
         else f"+{digits[2:]}"
@@ -257,10 +257,10 @@ def _is_real_phone(match: re.Match[str]) -> bool:
         else digits
     )
     counted = any(digits[-10:] in one for one in _COUNTED)
-    least = 10 if spelled.startswith("+") else 8
+    least = 10 if number.startswith("+") else 8
     return (
         least <= len(digits) <= 15
-        and not _FICTION.fullmatch(spelled)
+        and not _FICTION.fullmatch(number)
         and not counted
         and len({*digits}) > 3
         and not _DAY.match(value)

@@ -34,7 +34,7 @@ BESIDE = "it says something beside a call, and a turn there is either words or a
 UNEVEN = "its turns do not alternate, and there each turn is answered by one of the other side"
 
 
-class Unspelled(Exception):
+class NotRepresentable(Exception):
     """A format cannot represent the conversation; the message says why."""
 
 
@@ -67,7 +67,7 @@ def render_sharegpt(line: Json) -> Json:
     turns = [_render_turn(one) for one in spoken]
     sides = [one["from"] in ("gpt", "function_call") for one in turns]
     if sides != [bool(place % 2) for place in range(len(turns))] or len(turns) % 2:
-        raise Unspelled(UNEVEN)
+        raise NotRepresentable(UNEVEN)
     tools = canonical_json([one["function"] for one in line["tools"]])
     return {"conversations": turns, **({"system": system} if system else {}), "tools": tools}
 
@@ -77,8 +77,8 @@ def render_openai(line: Json) -> Json:
     return line
 
 
-Spelling: TypeAlias = Callable[[Json], Json]
-SPELLINGS: Mapping[str, Spelling] = {
+Render: TypeAlias = Callable[[Json], Json]
+FORMATS: Mapping[str, Render] = {
     "openai": render_openai,
     "anthropic": render_anthropic,
     "sharegpt": render_sharegpt,
@@ -92,16 +92,16 @@ def export_views(cargo: ExportSet) -> list[OutputFolder]:
         return []
     contents, told = Contents(), dict[str, Json]()
     grouped = group_trajectories(cargo)
-    for name, render in SPELLINGS.items():
+    for name, render in FORMATS.items():
         lines, refused = dict[str, list[str]](), dict[str, str]()
         for split, rows in grouped.items():
-            spelled = list[str]()
+            rendered = list[str]()
             contents.put(
                 path := f"{name}/{split}.jsonl",
-                stream_lines(_render_all(rows, render, spelled, refused)),
+                stream_lines(_render_all(rows, render, rendered, refused)),
             )
-            if spelled:
-                lines[split] = spelled
+            if rendered:
+                lines[split] = rendered
             else:
                 del contents.files[path]
         told[name] = {
@@ -129,22 +129,22 @@ def export_views(cargo: ExportSet) -> list[OutputFolder]:
 
 
 def _render_all(
-    rows: Sequence[Trajectory], render: Spelling, spelled: list[str], refused: dict[str, str]
+    rows: Sequence[Trajectory], render: Render, rendered: list[str], refused: dict[str, str]
 ) -> Iterator[Json]:
-    """Lines of the trajectories that the format can represent; their ids are added to `spelled`.
+    """Lines of the trajectories that the format can represent; their ids are added to `rendered`.
     The others are recorded with the reason."""
     for row in rows:
         try:
             yield render(as_openai(row))
-        except Unspelled as error:
+        except NotRepresentable as error:
             refused[row.id] = str(error)
         else:
-            spelled.append(row.id)
+            rendered.append(row.id)
 
 
 def _refuse_weights(line: Json) -> None:
     if any(one.get("weight") == 0 for one in line["messages"]):
-        raise Unspelled(UNMARKED)
+        raise NotRepresentable(UNMARKED)
 
 
 def _split_system(messages: Sequence[Json]) -> tuple[str, list[Json]]:
@@ -179,7 +179,7 @@ def _render_said(message: Json) -> list[Json]:
         for one in calls
     ]
     if not blocks:
-        raise Unspelled(SILENT)
+        raise NotRepresentable(SILENT)
     return blocks
 
 
@@ -190,9 +190,9 @@ def _render_turn(message: Json) -> Json:
         return {"from": "human", "value": message["content"]}
     calls = message.get("tool_calls", ())
     if len(calls) > 1:
-        raise Unspelled(PARALLEL)
+        raise NotRepresentable(PARALLEL)
     if calls and message.get("content"):
-        raise Unspelled(BESIDE)
+        raise NotRepresentable(BESIDE)
     if not calls:
         return {"from": "gpt", "value": message["content"]}
     made = calls[0]["function"]

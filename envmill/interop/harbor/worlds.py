@@ -32,7 +32,7 @@ from envmill.interop.harbor.layout import (
     TESTS,
 )
 from envmill.interop.harbor.recipe import BASE
-from envmill.interop.harbor.spelling import render_toml
+from envmill.interop.harbor.toml import render_toml
 from envmill.interop.harbor.writing import AGENT, CONTAINER, describe_task, read_program
 from envmill.interop.harbor.writing import JUDGE as JUDGING
 from envmill.sandbox.containers.image import SUITE, list_packages

@@ -28,7 +28,7 @@ from envmill.interop.harbor.layout import (
     TESTS,
     VERSION,
 )
-from envmill.interop.harbor.spelling import render_toml
+from envmill.interop.harbor.toml import render_toml
 from envmill.sandbox.containers.image import SUITE, list_packages
 from envmill.sandbox.machines import inside as machines_inside
 from envmill.sandbox.machines.files import MACHINE, ROOT, SET_UP, read_machine

@@ -215,7 +215,7 @@ class _Import:
                 self._change(
                     self._name,
                     "keys_no_text",
-                    "its keys are tuples, which JSON has not: they are spelled as text",
+                    "its keys are tuples, which JSON has not: they are written as text",
                     name,
                 )
         for name in sorted(set(empty) - set(shape.containers)):

@@ -23,7 +23,7 @@ class ClassShape:
     kept: frozenset[str]
     """Attributes that are nothing but the constructor's argument."""
     rows: dict[str, dict[str, ast.expr]]
-    """Row type, spelled small → field → annotation."""
+    """Row type, in lower case → field → annotation."""
     words: dict[str, list[str]]
     """Field of a row → words that the code compares it with."""
 

@@ -101,7 +101,7 @@ class ChatTokenizer:
         """Text, control tokens included."""
         return self.engine.decode(list(ids), skip_special_tokens=False)
 
-    def spells(self, ids: Sequence[int], text: str) -> bool:
+    def decodes_to(self, ids: Sequence[int], text: str) -> bool:
         """Whether ids decode to a text, after the tokenizer's normaliser. Blanks are not compared
         for SentencePiece, which moves them at the edges of pieces."""
         told = self.decode(ids)
@@ -226,13 +226,13 @@ def unquote(text: str) -> str:
     return _MARKERS.sub("", text)
 
 
-def spells_control(value: Any, control: re.Pattern[str]) -> bool:
+def contains_control(value: Any, control: re.Pattern[str]) -> bool:
     """Whether some string of a value contains a control token."""
     if isinstance(value, str):
         return bool(control.search(value))
     if isinstance(value, Mapping):
-        return any(spells_control(one, control) for pair in value.items() for one in pair)
-    return isinstance(value, list | tuple) and any(spells_control(one, control) for one in value)
+        return any(contains_control(one, control) for pair in value.items() for one in pair)
+    return isinstance(value, list | tuple) and any(contains_control(one, control) for one in value)
 
 
 def _encode(engine: Any, text: str) -> EncodedText:

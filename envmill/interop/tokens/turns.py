@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 
 from envmill.interop.tokens.refusal import TokenRefusal
 from envmill.interop.tokens.said import find_difference, leaves_thinking_out
-from envmill.interop.tokens.spelling import SpelledMessage, convert_messages
 from envmill.interop.tokens.template import ChatTemplate, RenderedChat
+from envmill.interop.tokens.template_messages import TemplateMessage, convert_messages
 from envmill.interop.tokens.tokenizer import (
     CLOSE,
     OPEN,
     ChatTokenizer,
     EncodedText,
     Offsets,
+    contains_control,
     quote_control,
-    spells_control,
     unquote,
 )
 from schemas.base import Json, is_array, is_object
@@ -65,7 +65,7 @@ class _Turn:
     text."""
 
     number: int
-    source: SpelledMessage
+    source: TemplateMessage
     text: str
     start: int
 
@@ -91,7 +91,7 @@ class ChatEncoder:
     chat: ChatTokenizer
     template: ChatTemplate
     control: re.Pattern[str]
-    messages: tuple[SpelledMessage, ...]
+    messages: tuple[TemplateMessage, ...]
     tools: tuple[Json, ...]
     quoted: bool
 
@@ -102,14 +102,16 @@ class ChatEncoder:
         """An encoder of a conversation. If its texts contain control tokens, markers go around
         these; all other conversations are encoded in one piece."""
         template = chat.choose_template(tools)
-        control, spelled = chat.find_control(template), convert_messages(messages)
-        quoted = spells_control([one.message for one in spelled], control) or spells_control(
+        control, converted = chat.find_control(template), convert_messages(messages)
+        quoted = contains_control([one.message for one in converted], control) or contains_control(
             list(tools), control
         )
         if quoted:
-            spelled = [replace(one, message=quote_control(one.message, control)) for one in spelled]
+            converted = [
+                replace(one, message=quote_control(one.message, control)) for one in converted
+            ]
             tools = quote_control(list(tools), control)
-        return cls(chat, template, control, tuple(spelled), tuple(tools), quoted)
+        return cls(chat, template, control, tuple(converted), tuple(tools), quoted)
 
     def encode_prompt(self, size: int | None = None) -> list[int]:
         """Ids of the first `size` messages of the row (default: all), up to the point where the
@@ -196,7 +198,7 @@ class ChatEncoder:
         leaves out thinking that the message has."""
         message = _unquote_all(turn.source.message)
         where, shown = f"message {turn.source.place}", unquote("".join(parts))
-        if not self.chat.spells(ids, shown):
+        if not self.chat.decodes_to(ids, shown):
             raise TokenRefusal("does_not_decode", where)
         words = unquote(
             "".join(piece for part in parts for piece in _drop(part, self._list_control(part)))

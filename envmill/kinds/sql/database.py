@@ -78,7 +78,7 @@ async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> lis
         return [part + error.message]
     if begun.outcome != "ok":
         return [part + begun.message]
-    if rows and (numbers := _list_spelled(diff_states(rows, seen.state))):
+    if rows and (numbers := _list_numbers_as_text(diff_states(rows, seen.state))):
         return [
             f"{SCHEMA_FAULT}{', '.join(numbers)} hold numbers and are declared as texts: rows do "
             "not come back as they were written."
@@ -86,7 +86,7 @@ async def _open(plan: Blueprint, rows: dict[str, Json], sandbox: Sandbox) -> lis
     return [part + words for _, words in find_state_faults(rows, seen.state)] if rows else []
 
 
-def _list_spelled(changes: Sequence[Change]) -> list[str]:
+def _list_numbers_as_text(changes: Sequence[Change]) -> list[str]:
     """Columns that give numbers back as texts."""
     return sorted(
         {

@@ -1,8 +1,8 @@
 """Which tables and views a question needs: a database is made of those alone, since making all
 takes as long as most answers.
 
-Words stand in for a parser: whatever a question names, it spells, and a name too many costs half a
-millisecond.
+Words stand in for a parser: a question writes out each name it uses, and a name too many costs
+half a millisecond.
 """
 
 import re
@@ -24,7 +24,7 @@ class Needed:
     """Names of tables and views."""
 
     named: frozenset[str]
-    """Those the question itself spells."""
+    """Those the question itself writes out."""
     below: frozenset[str]
     """With those that the named ones stand on."""
 

@@ -98,7 +98,7 @@ def _is_read_later(record: type[Record]) -> bool:
 
 
 def _write_table(record: type[Record]) -> str:
-    """DuckDB cannot read no files: a table without any is spelled out."""
+    """DuckDB cannot read no files: a table without any is written out."""
     table, variable = record.table, f"envmill_{record.table}"
     read = f"from read_parquet(getvariable('{variable}'), hive_partitioning = false)"
     source = (

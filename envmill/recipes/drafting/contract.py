@@ -96,7 +96,7 @@ def _find_other(name: str, value: Json, reply: ScenarioReply) -> int:
 
 
 def _list_numbers(value: Json) -> Iterator[Json]:
-    """Numbers anywhere inside, also those that are spelled as texts."""
+    """Numbers anywhere inside, also those that are written as texts."""
     if is_object(value):
         value = [*value.values()]
     if is_array(value):

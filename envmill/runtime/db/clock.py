@@ -36,7 +36,7 @@ def sample_blob(size: Any) -> bytes:
 
 def install_clock(connection: sqlite3.Connection) -> None:
     """Time functions for a connection that has no VFS: they ask a plain connection, with `now`
-    spelled out."""
+    replaced by the moment."""
     plain = sqlite3.connect(":memory:", check_same_thread=False)
     known = {name for (name,) in plain.execute("select name from pragma_function_list")}
     for name in known.intersection(_MOMENTS):

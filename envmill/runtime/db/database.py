@@ -106,13 +106,13 @@ class Database:
     def run(self, sql: str, parameters: object = ()) -> StatementResult:
         """One statement of a tool, under guard, inside the savepoint of its call."""
         try:
-            spelled: Parameters = render_parameters(parameters)  # pyright: ignore[reportAssignmentType]
+            rendered: Parameters = render_parameters(parameters)  # pyright: ignore[reportAssignmentType]
         except ValueError as error:
             raise DbError(str(error)) from None
         if not self.in_call and sql.lstrip()[:6].lower() != "select":
             self._savepoint()
         self._guard.start(sql)
-        return self._backend.run(sql, spelled)
+        return self._backend.run(sql, rendered)
 
     def commit(self) -> None:
         """What the call wrote stays, until the next reset."""
@@ -277,10 +277,10 @@ class Database:
             )
         values = [read_value(value) for value in row.values()]
         names, marks = ", ".join(map(quote, columns)), ", ".join("?" * len(columns))
-        spelled = f"({names}) values ({marks})" if columns else "default values"
+        clause = f"({names}) values ({marks})" if columns else "default values"
         try:
             self._backend.run(
-                f"insert into main.{quote(table.name)} {spelled} {MINE}", render_parameters(values)
+                f"insert into main.{quote(table.name)} {clause} {MINE}", render_parameters(values)
             )  # pyright: ignore[reportArgumentType]
         except (DbError, ValueError) as error:
             raise ValueError(f"row {place} of {table.name}: {error}") from None

@@ -42,7 +42,7 @@ def check(claims: Any, reading: StateReading) -> list[Message]:
             observations.append(observation)
             if not claim:
                 continue
-            # Spelled out, without a call where it can be helped: a batch has hundreds, and a call
+            # Written out, without a call where it can be helped: a batch has hundreds, and a call
             # takes a microsecond or two in all.
             size = len(claim)
             known = size == 1 or (size == 2 and "state_hash" in claim)

@@ -13,7 +13,7 @@ MAX_ROWS = 200_000
 
 
 def read_database(content: bytes) -> dict[str, Json]:
-    """Rows by table, sorted by their spelling, or ValueError. Views, triggers and virtual tables
+    """Rows by table, sorted by their JSON, or ValueError. Views, triggers and virtual tables
     are not run."""
     if not content:
         # An empty file is an empty database.

@@ -1,4 +1,4 @@
-"""A tool's reply spelled at once, where that is sure to say what making it plain and spelling it
+"""A tool's reply rendered at once, where that is sure to say what making it plain and rendering it
 would: a third of a call's time.
 
 value ──marshal──► only exact types? ──codec──► JSON ──► nothing that JSON would change without a word? ──► a fragment of the frame
@@ -28,13 +28,13 @@ def make_fragment(value: Any) -> Any:
     try:
         packed = _dumps(value, 2)
         # Refuses keys that are no text, halves of characters, and integers that some readers round.
-        spelled = wire.spell_strictly(value)
+        rendered = wire.render_strictly(value)
     except (ValueError, TypeError):
         return None
-    # What is not finite is spelled as null.
-    if len(packed) > _MOST or (b"null" in spelled and _find(packed)):
+    # What is not finite is rendered as null.
+    if len(packed) > _MOST or (b"null" in rendered and _find(packed)):
         return None
     # No more brackets than levels are allowed: they cannot be nested deeper.
-    if len(spelled) >= _SHALLOW and spelled.count(b"{") + spelled.count(b"[") > MAX_DEPTH:
+    if len(rendered) >= _SHALLOW and rendered.count(b"{") + rendered.count(b"[") > MAX_DEPTH:
         return None
-    return wire.embed(spelled)
+    return wire.embed(rendered)

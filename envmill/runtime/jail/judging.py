@@ -51,11 +51,11 @@ def adopt_reader(name: str) -> None:
     _readers["sqlite"] = import_module(name).read_database
 
 
-def pack_state(spelled: bytes, form: str = "json") -> Message:
+def pack_state(serialised: bytes, form: str = "json") -> Message:
     """A state as it travels: JSON, or the bytes of a SQLite file, which nobody has looked into."""
-    if form == "json" and len(spelled) <= LARGE:
-        return {"form": form, "text": spelled.decode()}
-    return {"form": form, "packed": base64.b64encode(zlib.compress(spelled, 1)).decode()}
+    if form == "json" and len(serialised) <= LARGE:
+        return {"form": form, "text": serialised.decode()}
+    return {"form": form, "packed": base64.b64encode(zlib.compress(serialised, 1)).decode()}
 
 
 class _Given:
@@ -63,13 +63,13 @@ class _Given:
     afterwards."""
 
     def __init__(self, sent: Message) -> None:
-        spelled = (
+        serialised = (
             sent["text"].encode()
             if "text" in sent
             else zlib.decompress(base64.b64decode(sent["packed"]))
         )
         read = _readers[sent["form"]]
-        self._first: Json = read(spelled)
+        self._first: Json = read(serialised)
         self._packed = _pack(self._first)
 
     def copy(self) -> Json:

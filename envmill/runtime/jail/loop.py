@@ -111,9 +111,9 @@ class SessionLoop:
                 slow or self._weight > _FRAME or _monotonic() - self._sent > _PROGRESS
             ):
                 self._send(done=False)
-            spelled = self._render(self._observe(step, each or place == end))
-            self._kept.append(spelled)
-            self._weight += len(spelled)
+            rendered = self._render(self._observe(step, each or place == end))
+            self._kept.append(rendered)
+            self._weight += len(rendered)
             if slow and place < last:
                 self._send(done=False)
         self._send(done=True)
@@ -121,12 +121,12 @@ class SessionLoop:
     def _play_alone(self, step: Message, *, hashed: bool) -> None:
         """One step in a message of its own, as an agent's turn sends it: the same frame, in as few
         words as can be."""
-        spelled = self._render(self._observe(step, hashed))
-        if len(spelled) > CHUNK:
-            self._kept, self._weight = [spelled], len(spelled)
+        rendered = self._render(self._observe(step, hashed))
+        if len(rendered) > CHUNK:
+            self._kept, self._weight = [rendered], len(rendered)
             self._send(done=True)
             return
-        payload = b'{"seq":%d,"done":true,"observations":[%b]}' % (self._sequence, spelled)
+        payload = b'{"seq":%d,"done":true,"observations":[%b]}' % (self._sequence, rendered)
         self.channel.write(len(payload).to_bytes(4, "little") + payload)
 
     def _render(self, observation: Message) -> bytes:

@@ -26,7 +26,7 @@ CONSTRUCTIVE = frozenset(("load", "reset", "restore"))
 """They import and construct the program: they may take longer than a call, and `reset` and
 `restore` begin a session."""
 LOOKS = frozenset(("state", "changes", "snapshot"))
-"""They spell the whole state: a large one takes longer than a call may."""
+"""They serialise the whole state: a large one takes longer than a call may."""
 SOILED = "soiled"
 """The code with which a used process refuses a construction: its interpreter is not as it was."""
 WIDE = LOOKS | {"fetch", "advance"}
@@ -58,7 +58,7 @@ def reset(session: Session, step: Message) -> Message:
 def call(session: Session, step: Message) -> Message:
     """Call a tool."""
     reply = session.call(step["name"], step["arguments"], step["actor"])
-    # Spelled out for what nearly every call comes to: of a short call, each function on the way is
+    # Written out for what nearly every call comes to: of a short call, each function on the way is
     # a twentieth.
     observation: Message = (
         {"parts": reply["parts"]} if len(reply) == 3 and "parts" in reply else read(reply)
@@ -88,7 +88,7 @@ def fetch(session: Session, step: Message) -> Message:
 
 def state(session: Session, step: Message) -> Message:  # noqa: ARG001
     """The whole state, as its canonical text."""
-    return {"state": session.spelled_state().decode()}
+    return {"state": session.serialised_state().decode()}
 
 
 def snapshot(session: Session, step: Message) -> Message:  # noqa: ARG001

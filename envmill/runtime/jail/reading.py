@@ -66,23 +66,23 @@ class StateReading:
 
 def _read(text: str, levels: int = DEEPEST) -> None:
     try:
-        spelled = text.encode()
+        encoded = text.encode()
     except UnicodeEncodeError:
         raise BadFrame("a state that is no text") from None
-    count_pieces(spelled)
-    state = decode(spelled)
+    count_pieces(encoded)
+    state = decode(encoded)
     brackets = text.count("{") + text.count("[")
     if brackets <= levels:
         return
     found = [*islice(count_levels(state), levels + 1)]
     # Of a key that stands twice, the first value is not in the state, but whoever reads the text
     # goes down into it.
-    if len(found) > levels or (sum(found) < brackets and _is_deeper_spelled(spelled, levels)):
+    if len(found) > levels or (sum(found) < brackets and _is_text_deeper(encoded, levels)):
         raise BadFrame(f"a state nested deeper than {DEEPEST} levels")
 
 
-def _is_deeper_spelled(spelled: bytes, levels: int) -> bool:
-    left = b"".join(strip_strings(spelled)).translate(_BRACKETS, _NO_BRACKETS)
+def _is_text_deeper(encoded: bytes, levels: int) -> bool:
+    left = b"".join(strip_strings(encoded)).translate(_BRACKETS, _NO_BRACKETS)
     for _ in range(levels):
         # The innermost pairs go: one level, wherever it is.
         left = left.replace(b"[]", b"")
@@ -91,7 +91,7 @@ def _is_deeper_spelled(spelled: bytes, levels: int) -> bool:
 
 def _find_cuts(text: str) -> Iterator[tuple[int, int]]:
     """Where members begin, and whose they are: 0 for the state, a number for a collection's rows.
-    None where it is spelled otherwise."""
+    None where the text is not canonical."""
     state = decode(text.encode())
     if render(state).decode() != text:
         return

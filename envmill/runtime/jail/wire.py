@@ -52,7 +52,7 @@ def read_strictly(payload: bytes) -> Any:
     ValueError or RecursionError else."""
     value = (_NARROW_DECODER if _LONG.search(payload) else _DECODER).decode(payload.decode())
     if b"\\u" in payload:
-        # Only an escape can spell half a character, and what is written here has none.
+        # Only an escape can hold half a character, and what is written here has none.
         json.dumps(value, ensure_ascii=False).encode()
     return value
 
@@ -72,19 +72,19 @@ class _Codec:
 
 _codec: Any = _Codec
 embed: Any = None
-"""Makes a value of a message out of JSON that is spelled already, where the codec can copy such."""
-spell_strictly: Any = None
+"""Makes a value of a message out of rendered JSON, where the codec can copy such."""
+render_strictly: Any = None
 """Makes bytes of such a part, or TypeError."""
 
 
 def adopt_codec(name: str) -> None:
     """Use a module that has `loads`, and `dumps` to bytes. This folder depends on none, so its user
     names it."""
-    global _codec, embed, spell_strictly
+    global _codec, embed, render_strictly
     _codec = importlib.import_module(name)
     strict = getattr(_codec, "OPT_STRICT_INTEGER", 0)
     embed = getattr(_codec, "Fragment", None) if strict else None
-    spell_strictly = partial(_codec.dumps, option=strict)
+    render_strictly = partial(_codec.dumps, option=strict)
 
 
 class Closed(Exception):

@@ -1,4 +1,4 @@
-"""How a machine begins and how what was found of it is spelled: two sides of the state that
+"""How a machine begins and how what was found of it is serialised: two sides of the state that
 scenarios and verifiers speak of."""
 
 from collections.abc import Mapping

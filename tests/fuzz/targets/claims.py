@@ -65,7 +65,7 @@ class ClaimsTarget(Target):
             }
         else:
             frame = mutator.change(frame)
-        return mutator.spell(frame)
+        return mutator.render(frame)
 
     def play(self, content: bytes) -> str:
         budget = FrameBudget()

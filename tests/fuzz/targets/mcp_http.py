@@ -76,7 +76,7 @@ class McpHttpTarget(Target):
     def _make_request(self, mutator: Mutator) -> bytes:
         rng = mutator.rng
         body = (
-            mutator.spell(mutator.change(rng.choice(MESSAGES), 2))
+            mutator.render(mutator.change(rng.choice(MESSAGES), 2))
             if rng.random() < 0.5
             else json.dumps(rng.choice(MESSAGES)).encode()
         )

@@ -79,7 +79,7 @@ class McpMessagesTarget(Target):
             message = mutator.rng.choice(MESSAGES)
             message = mutator.change(message, 2) if mutator.rng.random() < 0.8 else message
             lines.append(
-                mutator.spell([message] * 3 if mutator.rng.random() < 0.05 else message).replace(
+                mutator.render([message] * 3 if mutator.rng.random() < 0.05 else message).replace(
                     b"\n", b" "
                 )
             )

@@ -36,13 +36,13 @@ class StatesTarget(Target):
 
     def make(self, mutator: Mutator) -> bytes:
         """Texts, one a line of a list: each like the one before it."""
-        texts, state = [_spell(STATE)], STATE
+        texts, state = [_render(STATE)], STATE
         for _ in range(mutator.rng.randint(1, 4)):
             if len(texts[-1]) > LARGEST:
                 break
             if mutator.rng.random() < 0.5:
                 state = mutator.change(state, 2)
-                texts.append(_spell(state))
+                texts.append(_render(state))
             else:
                 texts.append(
                     mutator.damage(texts[-1].encode("utf-8", "surrogatepass"), 2).decode(
@@ -78,7 +78,7 @@ def _read_all(texts: list[str]) -> str:
     return " and ".join(sorted(told))
 
 
-def _spell(state: Any) -> str:
+def _render(state: Any) -> str:
     return json.dumps(state, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -77,13 +77,13 @@ def _change_content(mutator: Mutator, content: bytes) -> bytes:
     if mutator.rng.random() < 0.15:
         return mutator.damage(content)
     try:
-        return mutator.spell(mutator.change(json.loads(content)))
+        return mutator.render(mutator.change(json.loads(content)))
     except (ValueError, RecursionError):
         pass
     lines = content.splitlines()
     try:
         place = mutator.rng.randrange(len(lines))
-        lines[place] = mutator.spell(mutator.change(json.loads(lines[place]))).replace(b"\n", b" ")
+        lines[place] = mutator.render(mutator.change(json.loads(lines[place]))).replace(b"\n", b" ")
     except (ValueError, RecursionError):
         return mutator.damage(content)
     return b"\n".join(lines) + b"\n"

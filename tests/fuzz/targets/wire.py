@@ -33,7 +33,7 @@ class WireTarget(Target):
     def make(self, mutator: Mutator) -> bytes:
         frames = []
         for _ in range(mutator.rng.randint(1, 3)):
-            payload = mutator.spell(mutator.change(mutator.rng.choice(MESSAGES)))
+            payload = mutator.render(mutator.change(mutator.rng.choice(MESSAGES)))
             length = (
                 len(payload)
                 if mutator.rng.random() < 0.9
@@ -77,12 +77,12 @@ class WireTarget(Target):
 @contextmanager
 def adopted(codec: str) -> Iterator[None]:
     """For a while messages are written and read with another module."""
-    usual = wire._codec, wire.embed, wire.spell_strictly  # pyright: ignore[reportPrivateUsage]
+    usual = wire._codec, wire.embed, wire.render_strictly  # pyright: ignore[reportPrivateUsage]
     adopt_codec(codec)
     try:
         yield
     finally:
-        wire._codec, wire.embed, wire.spell_strictly = usual  # pyright: ignore[reportPrivateUsage]
+        wire._codec, wire.embed, wire.render_strictly = usual  # pyright: ignore[reportPrivateUsage]
 
 
 def _write_and_read(message: Any) -> Any:

@@ -198,11 +198,11 @@ def test_each_command_compares_before_anything_runs(
     folder: Path, tmp_path: Path, program: str, words: list[str]
 ) -> None:
     change("envrun/judge/envmill/verifiers/judge.py")(folder)
-    spelled = [
+    filled = [
         word.replace("FOLDER", str(folder)).replace("PARENT", str(folder.parent)) for word in words
     ]
     environ = {**os.environ, **{name: str(tmp_path / name) for name in SURROUNDINGS}}
-    command = [sys.executable, "-m", program, *spelled]
+    command = [sys.executable, "-m", program, *filled]
     done = subprocess.run(
         command, env=environ, input="", capture_output=True, text=True, timeout=120, check=False
     )

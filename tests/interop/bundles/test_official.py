@@ -62,7 +62,7 @@ def ask(version: str, told: dict[str, Any]) -> list[Any]:
     return json.loads(done.stdout)["played"]
 
 
-def spell(play: Play) -> list[Any]:
+def render(play: Play) -> list[Any]:
     return [[call.name, call.arguments] for call in play.calls]
 
 
@@ -78,7 +78,7 @@ def test_over_http_each_earns_what_is_earned_natively(
     """Five sessions at once."""
     with serving(folder, "--scenario", "000", "--record", str(tmp_path / "all")) as url:
         for mode in modes(version)[:2]:
-            played = ask(version, {"url": url, "mode": mode, "sessions": list(map(spell, plays))})
+            played = ask(version, {"url": url, "mode": mode, "sessions": list(map(render, plays))})
             for play, seen in zip(plays, played, strict=True):
                 assert (seen["revision"], seen["tools"]) == (
                     "2025-11-25",
@@ -113,7 +113,7 @@ def test_over_lines_every_revision_is_spoken_and_nothing_stays(
     calls = [
         ["get_member", {"member_id": "M1"}],
         ["lend", {"tool_id": "T3", "member_id": "M1"}],
-        *spell(oracle),
+        *render(oracle),
     ]
     for mode in modes(version):
         told = {

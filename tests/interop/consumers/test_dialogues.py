@@ -160,7 +160,7 @@ def test_no_call_of_the_users_is_trained_on(rollouts: list[list[Rollout]]) -> No
 
 
 def list_called(value: object) -> list[str]:
-    """Names of calls and tools, however a file spells them."""
+    """Names of calls and tools, however a file writes them."""
     if isinstance(value, dict):
         own = [value["name"]] if isinstance(value.get("name"), str) else []
         return [*own, *(name for one in value.values() for name in list_called(one))]

@@ -22,7 +22,7 @@ from tests.specimens import VERIFIER
 
 EVERY = [BARE, *CONSUMERS.values()]
 names = pytest.mark.parametrize("consumer", EVERY, ids=[one.name for one in EVERY])
-UNSPELLED = Fact(name="odd", kind="pattern", value=r"\pN+")
+UNTRANSLATABLE = Fact(name="odd", kind="pattern", value=r"\pN+")
 """RE2 runs it, and the standard library cannot."""
 MARKS = (
     "MARK-GOAL",
@@ -142,7 +142,7 @@ def test_what_was_changed_after_the_export_does_not_run(tmp_path: Path) -> None:
 def test_what_has_no_place_is_left_out_by_name_and_reason() -> None:
     cargo = make_cargo()
     judged = cargo.scenarios[0].model_copy(
-        update={"verifier": VERIFIER.model_copy(update={"facts": [UNSPELLED]})}
+        update={"verifier": VERIFIER.model_copy(update={"facts": [UNTRANSLATABLE]})}
     )
     mixed = replace(
         cargo,

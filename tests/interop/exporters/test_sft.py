@@ -1,4 +1,4 @@
-"""SFT export: the vendor's spelling, loss flags, whole folders, the same bytes every time."""
+"""SFT export: the vendor's format, loss flags, whole folders, the same bytes every time."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Views: each spelling is what the vendor's own types take, says what `sft` says, and refuses by
+"""Views: each format is what the vendor's own types take, says what `sft` says, and refuses by
 name what it has no form for."""
 
 import json
@@ -13,12 +13,12 @@ from envmill.interop.exporters import EXPORTERS, ExportSet
 from envmill.interop.exporters.messages import as_openai
 from envmill.interop.exporters.views import (
     BESIDE,
+    FORMATS,
     PARALLEL,
     SILENT,
-    SPELLINGS,
     UNEVEN,
     UNMARKED,
-    Unspelled,
+    NotRepresentable,
 )
 from envmill.stages.export import pack_cargo
 from schemas.base import Json, canonical_json
@@ -193,15 +193,15 @@ def exhaust(value: Any) -> None:
             exhaust(part)
 
 
-@pytest.mark.parametrize("view", SPELLINGS)
+@pytest.mark.parametrize("view", FORMATS)
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_a_line_says_what_sft_says_or_is_refused_by_name(view: str, name: str) -> None:
     line = as_openai(SPECIMENS[name])
     if why := FORMLESS[view].get(name):
-        with pytest.raises(Unspelled, match=f"^{why}$"):
-            SPELLINGS[view](line)
+        with pytest.raises(NotRepresentable, match=f"^{why}$"):
+            FORMATS[view](line)
         return
-    row: Any = json.loads(json.dumps(SPELLINGS[view](line)))
+    row: Any = json.loads(json.dumps(FORMATS[view](line)))
     assert READERS[view](row) == line["messages"]
     assert read_tools(view, row) == TOOLS
     if view in TYPED:
@@ -209,15 +209,15 @@ def test_a_line_says_what_sft_says_or_is_refused_by_name(view: str, name: str) -
 
 
 @pytest.mark.parametrize("view", TYPED)
-def test_the_vendors_types_refuse_another_spelling(view: str) -> None:
+def test_the_vendors_types_refuse_another_format(view: str) -> None:
     """What the check is worth: each vendor's types refuse the other's line."""
     other = next(one for one in TYPED if one != view)
     with pytest.raises((ValidationError, KeyError)):
-        check_types(view, SPELLINGS[other](as_openai(SPECIMENS["calls"])))
+        check_types(view, FORMATS[other](as_openai(SPECIMENS["calls"])))
 
 
 def test_replies_to_one_turn_are_one_message_and_a_refusal_is_an_error() -> None:
-    row = SPELLINGS["anthropic"](as_openai(SPECIMENS["parallel"]))
+    row = FORMATS["anthropic"](as_openai(SPECIMENS["parallel"]))
     assert [one["role"] for one in row["messages"]] == ["user", "assistant", "user", "assistant"]
     assert [block.get("is_error") for block in row["messages"][2]["content"]] == [None, True]
 
@@ -245,7 +245,7 @@ def test_openai_is_the_line_of_sft_and_every_split_is_a_file() -> None:
     views, sft = (pack_cargo(cargo, [name])[0] for name in ("views", "sft"))
     for split in ("train", "validation", "test"):
         assert views.files[f"openai/{split}.jsonl"] == sft.files[f"{split}.jsonl"]
-    assert len(views.files) == 3 * len(SPELLINGS) + 1
+    assert len(views.files) == 3 * len(FORMATS) + 1
 
 
 def test_nothing_is_written_of_nothing() -> None:

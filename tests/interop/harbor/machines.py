@@ -13,7 +13,7 @@ CARGO = ExportSet(environments=(SHARE,), scenarios=(BROKEN,))
 
 
 def make_tree(**changes: str | None) -> Tree:
-    """The folder; a file is replaced, added, or left out, its name spelled with `__` for `/`."""
+    """The folder; a file is replaced, added, or left out, its name written with `__` for `/`."""
     files = {
         path: FolderFile(content)
         for path, content in write_task(SHARE, BROKEN, {}, "EnvMill canary").items()

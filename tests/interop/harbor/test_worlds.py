@@ -20,7 +20,7 @@ from envmill.interop.consumers.harbor import export_worlds, find_unposed
 from envmill.interop.exporters import ExportSet, write_parcel
 from envmill.interop.harbor.grading import Grade, build, grade
 from envmill.interop.harbor.recipe import read_recipe
-from envmill.interop.harbor.spelling import render_toml
+from envmill.interop.harbor.toml import render_toml
 from envmill.interop.harbor.tree import Tree
 from envmill.interop.harbor.validating import find_faults, read_config
 from envmill.interop.harbor.worlds import COLLECT

@@ -12,7 +12,7 @@ from tests.interop.consumers.folders import make_cargo
 
 
 def make_world(scenario: Scenario, environment: Environment, **changes: str | None) -> Tree:
-    """The folder; a file is replaced, added, or left out, its name spelled with `__` for `/` and
+    """The folder; a file is replaced, added, or left out, its name written with `__` for `/` and
     `_DOT_` for a dot."""
     (parcel,) = export_worlds(make_cargo([(scenario, environment)]))
     home = f"tasks/{scenario.id}/"

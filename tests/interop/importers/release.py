@@ -112,7 +112,7 @@ def plan(**kinds: str) -> list[dict[str, str]]:
 
 
 def make_environments() -> dict[str, Any]:
-    """Both, in two of the spellings that are about: lists, and lists as JSON text; the texts about
+    """Both, in two of the formats that are about: lists, and lists as JSON text; the texts about
     state are damaged as they are there."""
     library = {
         "env_id": "env_1_rl",

@@ -164,7 +164,7 @@ def test_a_pair_has_log_probabilities_where_tokens_were_sampled(chat: ChatTokeni
     assert json.loads(parcel.files["manifest.json"])["tokens"]["turns_as_sampled"] == 1
 
 
-def test_a_pair_whose_turn_is_spelled_otherwise_later_is_left_out(tmp_path: Path) -> None:
+def test_a_pair_whose_turn_is_rendered_otherwise_later_is_left_out(tmp_path: Path) -> None:
     chat = read_tokenizer(write_folder(FAMILIES["thinking"], tmp_path / "thinking"))
     cargo = make_cargo()
     pair = cargo.pairs[0]

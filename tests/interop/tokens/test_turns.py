@@ -127,7 +127,7 @@ def test_prefix_differences_say_what_generation_marks_say(
     assert isinstance(answers[0], str) == ((name, talk) in REFUSED)
 
 
-def test_a_template_that_drops_earlier_thoughts_gives_one_row_per_way_of_spelling(
+def test_a_template_that_drops_earlier_thoughts_gives_one_row_per_way_of_rendering(
     tmp_path: Path, marks: str
 ) -> None:
     chat = open_family("thinking", tmp_path, marks)

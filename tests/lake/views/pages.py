@@ -68,10 +68,10 @@ def _answer(connection: DuckDBPyConnection, question: str) -> Iterator[str]:
     yield f"| {' | '.join(columns)} |"
     yield "|" + "---|" * len(columns)
     for row in rows:
-        yield f"| {' | '.join(map(_spell, row))} |"
+        yield f"| {' | '.join(map(_render_value, row))} |"
 
 
-def _spell(value: Any) -> str:
+def _render_value(value: Any) -> str:
     return "" if value is None else _flow(str(value)).replace("|", "\\|")
 
 

@@ -40,11 +40,11 @@ def test_every_worked_question_is_answered_alike(aged: Lake) -> None:
             assert ask(aged, question, question) == whole.execute(question).fetchall()
 
 
-@pytest.mark.parametrize("spelled", ['"{}"', "main.{}", "(with x as (from {}) from x)"])
-def test_every_name_is_found(example: Lake, spelled: str) -> None:
+@pytest.mark.parametrize("written", ['"{}"', "main.{}", "(with x as (from {}) from x)"])
+def test_every_name_is_found(example: Lake, written: str) -> None:
     with open_views(example) as whole:
         for name in EACH:
-            question = f"FROM {spelled.format(name)} ORDER BY ALL"
+            question = f"FROM {written.format(name)} ORDER BY ALL"
             assert ask(example, question, question) == whole.execute(question).fetchall()
 
 

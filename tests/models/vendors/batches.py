@@ -109,7 +109,7 @@ class Batches:
                 name in self._batches and self._batches[name].ended
             ):
                 batch = self._batches[name]
-                return Answer(_spell_lines(batch.done + batch.failed), kind="application/x-jsonl")
+                return Answer(_render_lines(batch.done + batch.failed), kind="application/x-jsonl")
             case _:
                 return None
 
@@ -163,18 +163,18 @@ class Batches:
         for number, (name, path, body) in enumerate(batch.items):
             conversation = FORMATS[path].read(body)
             if left and self.manner.unfinished in conversation.text:
-                batch.failed.append(_spell_unfinished(batch, name))
+                batch.failed.append(_render_unfinished(batch, name))
                 continue
             fault = self._script.fault_of(path, conversation.text)
             self._tally.asked[conversation.digest] += 1
             self._tally.by_last[conversation.last] += 1
             if fault:
                 error = json.loads(refuse(path, replace(fault, status=fault.status or 500)).body)
-                batch.failed.append(_spell_result(batch, name, number, error, fault.status or 500))
+                batch.failed.append(_render_result(batch, name, number, error, fault.status or 500))
                 continue
             turn = conversation.hear(self._script.turn_of(path, conversation.text))
             batch.done.append(
-                _spell_result(batch, name, number, FORMATS[path].answer(conversation, turn), 200)
+                _render_result(batch, name, number, FORMATS[path].answer(conversation, turn), 200)
             )
             self._tally.answered[conversation.digest] += 1
         batch.done.reverse()  # vendors promise no order
@@ -209,7 +209,7 @@ class Batches:
         for name, lines in (("output_file_id", batch.done), ("error_file_id", batch.failed)):
             if batch.ended and lines:
                 file = f"file-{batch.id}-{name}"
-                self._files[file] = _spell_lines(lines)
+                self._files[file] = _render_lines(lines)
                 said[name] = file
         return said
 
@@ -238,7 +238,7 @@ class Batches:
         }
 
 
-def _spell_result(batch: Batch, name: str, number: int, body: Body, status: int) -> Body:
+def _render_result(batch: Batch, name: str, number: int, body: Body, status: int) -> Body:
     if batch.file:
         response = {"status_code": status, "request_id": f"req_{number}", "body": body}
         return {"id": f"batch_req_{number}", "custom_id": name, "response": response, "error": None}
@@ -247,7 +247,7 @@ def _spell_result(batch: Batch, name: str, number: int, body: Body, status: int)
     return {"custom_id": name, "result": {"type": "errored", "error": body}}
 
 
-def _spell_unfinished(batch: Batch, name: str) -> Body:
+def _render_unfinished(batch: Batch, name: str) -> Body:
     if batch.file:
         code = f"batch_{batch.why}"
         return {
@@ -259,7 +259,7 @@ def _spell_unfinished(batch: Batch, name: str) -> Body:
     return {"custom_id": name, "result": {"type": "canceled" if batch.cancelled else "expired"}}
 
 
-def _spell_lines(lines: list[Body]) -> bytes:
+def _render_lines(lines: list[Body]) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 

@@ -54,7 +54,7 @@ class Answer:
     def of(cls, value: object, status: int = 200, **headers: str) -> "Answer":
         return cls(json.dumps(value).encode(), status, headers=headers)
 
-    def spell_head(self) -> bytes:
+    def render_head(self) -> bytes:
         named = {"Content-Type": self.kind, "request-id": "req_loopback", **self.headers}
         named |= (
             {"Transfer-Encoding": "chunked"}
@@ -67,8 +67,8 @@ class Answer:
         ]
         return "\r\n".join([*lines, "", ""]).encode()
 
-    def spell(self) -> bytes:
-        return self.spell_head() + (
+    def render(self) -> bytes:
+        return self.render_head() + (
             b"".join(map(chunk, self.pieces)) + b"0\r\n\r\n" if self.pieces else self.body
         )
 

@@ -13,7 +13,7 @@ from tests.models.vendors.batches import Batches
 from tests.models.vendors.conversation import Conversation
 from tests.models.vendors.exchange import Answer, Asked, chunk, read_request
 from tests.models.vendors.formats import FORMATS
-from tests.models.vendors.formats.base import anthropic_error, openai_error, refuse, spell_event
+from tests.models.vendors.formats.base import anthropic_error, openai_error, refuse, render_event
 from tests.models.vendors.script import Fault, Rule, Script
 from tests.models.vendors.tally import Tally
 
@@ -136,7 +136,7 @@ class Vendors:
             self.batches.manner = self.batches.manner.adapt(given.get("batches", {}))
         elif name == "requests":
             return Answer.of(self.tally.requests)
-        return Answer.of(self.tally.spell())
+        return Answer.of(self.tally.render())
 
 
 def _break(asked: Asked, fault: Fault | None) -> Answer | None:
@@ -166,7 +166,7 @@ async def _send(answer: Answer, fault: Fault | None, writer: asyncio.StreamWrite
     if kind == "event" and fault and answer.pieces:
         answer = Answer(
             kind=answer.kind,
-            pieces=(*answer.pieces[: len(answer.pieces) // 2], *_spell_trouble(answer, fault)),
+            pieces=(*answer.pieces[: len(answer.pieces) // 2], *_render_trouble(answer, fault)),
         )
     if kind == "truncated":
         answer = Answer(
@@ -176,16 +176,16 @@ async def _send(answer: Answer, fault: Fault | None, writer: asyncio.StreamWrite
             answer.headers,
             answer.pieces[:3],
         )
-    whole = answer.spell()
+    whole = answer.render()
     if kind == "silent":
         writer.write(
-            b"".join((answer.spell_head(), *map(chunk, answer.pieces[: len(answer.pieces) // 2])))
+            b"".join((answer.render_head(), *map(chunk, answer.pieces[: len(answer.pieces) // 2])))
         )
         await writer.drain()
         await asyncio.sleep(3600)
     if kind == "cut":
         writer.write(
-            whole[: len(answer.spell_head()) + (len(whole) - len(answer.spell_head())) // 2]
+            whole[: len(answer.render_head()) + (len(whole) - len(answer.render_head())) // 2]
         )
         await writer.drain()
         return False
@@ -194,7 +194,7 @@ async def _send(answer: Answer, fault: Fault | None, writer: asyncio.StreamWrite
             writer.write(whole[start : start + 16])
             await asyncio.sleep(fault.seconds)
     elif answer.pieces:
-        for piece in (answer.spell_head(), *map(chunk, answer.pieces), b"0\r\n\r\n"):
+        for piece in (answer.render_head(), *map(chunk, answer.pieces), b"0\r\n\r\n"):
             writer.write(piece)
     else:
         writer.write(whole)
@@ -202,18 +202,18 @@ async def _send(answer: Answer, fault: Fault | None, writer: asyncio.StreamWrite
     return True
 
 
-def _spell_trouble(answer: Answer, fault: Fault) -> list[bytes]:
+def _render_trouble(answer: Answer, fault: Fault) -> list[bytes]:
     """An error inside a stream that began with 200."""
     if answer.pieces[0].startswith(b"event: message_start"):
-        return [spell_event({"type": "error", "error": anthropic_error(fault)}, "error")]
+        return [render_event({"type": "error", "error": anthropic_error(fault)}, "error")]
     if answer.pieces[0].startswith(b"event: response"):
         return [
-            spell_event(
+            render_event(
                 {"type": "error", "sequence_number": 99, "param": None, **openai_error(fault)},
                 "error",
             )
         ]
-    return [spell_event({"error": openai_error(fault)})]
+    return [render_event({"error": openai_error(fault)})]
 
 
 def _list_models(models: list[str], asked: Asked) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Tally:
         if conversation is not None and well:
             self.answered[conversation.digest] += 1
 
-    def spell(self) -> dict[str, Any]:
+    def render(self) -> dict[str, Any]:
         counts = {"asked": self.asked, "answered": self.answered, "by_last": self.by_last}
         return counts | {
             "peak": self.peak,

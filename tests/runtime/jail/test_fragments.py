@@ -1,4 +1,4 @@
-"""A reply spelled at once says what the long way says, or is left to it."""
+"""A reply rendered at once says what the long way says, or is left to it."""
 
 import enum
 import json
@@ -24,10 +24,10 @@ from envmill.runtime.reply import parts_of
 @pytest.fixture(autouse=True)
 def _codec() -> Iterator[None]:
     """As in the factory's own jail; afterwards as it was."""
-    before = wire._codec, wire.embed, wire.spell_strictly
+    before = wire._codec, wire.embed, wire.render_strictly
     wire.adopt_codec("orjson")
     yield
-    wire._codec, wire.embed, wire.spell_strictly = before
+    wire._codec, wire.embed, wire.render_strictly = before
 
 
 class Colour(enum.Enum):
@@ -63,7 +63,7 @@ def say(value: Any, *, quickly: bool) -> tuple[bytes, str]:
         parts = parts_of(value, BlobStore(), make_fragment if quickly else None)
     except NotJson as fault:
         return b"", str(fault)
-    # What came by the one way is read before both are spelled alike.
+    # What came by the one way is read before both are rendered alike.
     return orjson.dumps(json.loads(orjson.dumps(parts)), option=orjson.OPT_SORT_KEYS), ""
 
 

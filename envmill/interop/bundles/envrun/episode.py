@@ -163,7 +163,7 @@ class Episode:
 
 
 def describe_reading(name: str, parts: Sequence[Message], done: str) -> str:
-    """What the user reads out of a reply to a call of their own, spelled as in the factory."""
+    """What the user reads out of a reply to a call of their own, rendered as in the factory."""
     said = "; ".join(filter(None, (_render_row(part.get("value")) for part in parts)))
     return f"I have done it: {name}. It says: {said}." if said else done
 

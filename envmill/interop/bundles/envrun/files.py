@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 MAX_FILE = 64 * 2**20
-"""Bytes of one file: a session takes states of 24 MB, and the spelling of a folder with its line
+"""Bytes of one file: a session takes states of 24 MB, and the JSON of a folder with its line
 breaks is longer."""
 MAX_SOURCE = 4 * 2**20
 """Bytes of a file of code."""
@@ -59,7 +59,7 @@ def render_fault(file: str, what: str, mend: str, place: str = "") -> str:
 
 
 def escape(text: str) -> str:
-    """What cannot be printed, spelled out: names and values come from the folder, and a terminal
+    """What cannot be printed, escaped: names and values come from the folder, and a terminal
     must not obey them."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 

@@ -228,7 +228,7 @@ def _derive_tool(method: KitMethod) -> Tool:
 
 
 def _read_schema(annotation: ast.expr | None) -> dict[str, Json]:
-    """Of a type that is not spelled here, nothing."""
+    """Nothing for a type that is defined elsewhere."""
     if annotation is None:
         return {}
     try:

@@ -103,12 +103,12 @@ def check_assertion(
     told = ", ".join(
         f"{name}={canonical_json(value)}" for name, value in assertion.arguments.items()
     )
-    spelled = canonical_json(assertion.arguments)
+    rendered = canonical_json(assertion.arguments)
     asked = _fill(
         _ASSERT,
         CLASS=class_name,
         NAME=repr(method),
-        ARGUMENTS=f'__import__("json").loads({spelled!r})',
+        ARGUMENTS=f'__import__("json").loads({rendered!r})',
         VALUE=repr(assertion.assert_value),
     )
     wanted = "" if assertion.assert_value else " is false"

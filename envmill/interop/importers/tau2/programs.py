@@ -90,7 +90,7 @@ class DomainProgram:
     alone: str
     """The whole program as one text that needs no runtime: for checks."""
     tools: tuple[Tool, ...] = ()
-    """Its interface, where `program.py` does not spell it."""
+    """Its interface, where `program.py` does not declare it."""
 
     def find_method(self, side: Side, name: str) -> str:
         """The method that a function of a side is; empty where the side has none."""

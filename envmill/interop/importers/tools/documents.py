@@ -96,7 +96,7 @@ def _read_yaml(text: str) -> Json:
 
 
 def _render_keys(value: Json, done: dict[int, Json]) -> Json:
-    """What an alias repeats is spelled once and stays shared: written out, nine lines can be
+    """What an alias repeats is rendered once and stays shared: written out, nine lines can be
     gigabytes."""
     if id(value) in done:
         return done[id(value)]

@@ -98,7 +98,7 @@ class Rollout:
     ) -> Answer:
         if server_name == "policy_model":
             return Answer(Written(self.speak()))
-        return Answer(self.client.post(url_path, json=json, headers=_spell(cookies)))
+        return Answer(self.client.post(url_path, json=json, headers=_render_cookies(cookies)))
 
     def speak(self) -> dict[str, Any]:
         turn = self.turns[self.spoken] if self.spoken < len(self.turns) else {"say": ""}
@@ -160,7 +160,7 @@ def respond(output: list[Any]) -> dict[str, Any]:
     return {**same, "output": output, "tool_choice": "auto", "tools": []}
 
 
-def _spell(cookies: Any) -> dict[str, str]:
+def _render_cookies(cookies: Any) -> dict[str, str]:
     return (
         {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
         if cookies
@@ -295,7 +295,7 @@ def clock(row: str, turn: Turn) -> dict[str, float]:
             cookies = (
                 {}
                 if name == "bare"
-                else _spell(client.post("/seed_session", json=ROWS[row]).cookies)
+                else _render_cookies(client.post("/seed_session", json=ROWS[row]).cookies)
             )
             times = []
             for _ in range(38):

@@ -12,7 +12,7 @@ import pytest
 from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.tokens.refusal import TokenRefusal
 from envmill.interop.tokens.sheet import encode_cargo
-from envmill.interop.tokens.spelling import convert_messages
+from envmill.interop.tokens.template_messages import convert_messages
 from envmill.interop.tokens.tokenizer import ChatTokenizer, read_tokenizer
 from envmill.interop.tokens.turns import ChatEncoder, EncodedChat
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline
@@ -126,8 +126,13 @@ def cases(folders: dict[str, Path], talks: list[tuple[list[Any], list[Any]]]) ->
             for messages, tools in [
                 (messages, tools if family.calls else []) for messages, tools in talks
             ]:
-                spelled = [one.message for one in convert_messages(messages)]
-                case = {"folder": str(folder), "messages": spelled, "tools": tools, "given": given}
+                converted = [one.message for one in convert_messages(messages)]
+                case = {
+                    "folder": str(folder),
+                    "messages": converted,
+                    "tools": tools,
+                    "given": given,
+                }
                 asked += [case | {"sanitise": False}, case | {"sanitise": True}]
                 ours = {
                     "ours": encode(marked, messages, tools),
@@ -148,7 +153,7 @@ def encode(chat: ChatTokenizer, messages: list[Any], tools: list[Any]) -> list[E
         return refusal.reason
 
 
-def test_ids_are_the_referee_s_unless_a_text_spells_a_control_token(cases: list[Case]) -> None:
+def test_ids_are_the_referee_s_unless_a_text_contains_a_control_token(cases: list[Case]) -> None:
     compared = Counter[str]()
     for case in cases:
         if isinstance(case.ours, str):
@@ -166,7 +171,7 @@ def test_ids_are_the_referee_s_unless_a_text_spells_a_control_token(cases: list[
     print(compared)  # noqa: T201  what the page says was compared
 
 
-def test_masks_are_the_referee_s_where_no_turn_is_spelled_otherwise_later(
+def test_masks_are_the_referee_s_where_no_turn_is_rendered_otherwise_later(
     cases: list[Case],
 ) -> None:
     same = Counter[str]()

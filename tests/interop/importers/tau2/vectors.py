@@ -38,7 +38,7 @@ async def list_differences(
                     sandbox,
                 )
                 ours = played[name].describe()
-            if ours is None or _spell(ours, wanted) != _spell_wanted(wanted):
+            if ours is None or _render(ours, wanted) != _render_wanted(wanted):
                 found.append(f"{task} {name}: {ours} and not {wanted}")
     return count, found
 
@@ -48,7 +48,7 @@ def _list_calls(wanted: Mapping[str, Any]) -> Iterator[Call]:
         yield Call(name=name, arguments=arguments, actor="user" if side == "user" else "agent")
 
 
-def _spell(ours: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Any, ...]:
+def _render(ours: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Any, ...]:
     """The components as they are; where the benchmark would have asked its model, its answer there is a stub and none is given here."""
     judged = {name: value for name, value in ours["components"].items() if value != "not judged"}
     asked = {
@@ -65,7 +65,7 @@ def _spell(ours: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Any, ...
     return reward, judged | asked, ours["calls"], ours["errors"]
 
 
-def _spell_wanted(wanted: Mapping[str, Any]) -> tuple[Any, ...]:
+def _render_wanted(wanted: Mapping[str, Any]) -> tuple[Any, ...]:
     return wanted["reward"], wanted["components"], wanted["calls"], wanted["errors"]
 
 

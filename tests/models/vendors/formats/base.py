@@ -27,7 +27,7 @@ def pieces(text: str, size: int = 8) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-def spell_event(value: object, name: str = "") -> bytes:
+def render_event(value: object, name: str = "") -> bytes:
     """One server-sent event."""
     return (
         (f"event: {name}\n" if name else "").encode()

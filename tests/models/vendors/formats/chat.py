@@ -3,7 +3,7 @@
 import zlib
 
 from tests.models.vendors.conversation import Conversation, flatten
-from tests.models.vendors.formats.base import Body, pieces, spell_event
+from tests.models.vendors.formats.base import Body, pieces, render_event
 from tests.models.vendors.script import Turn
 
 _STOPS = {
@@ -42,7 +42,7 @@ def answer(asked: Conversation, turn: Turn) -> Body:
     if turn.reasoning:
         message["reasoning_content"] = turn.reasoning
     if turn.tools:
-        message |= {"content": turn.text or None, "tool_calls": _spell_tools(turn)}
+        message |= {"content": turn.text or None, "tool_calls": _render_tools(turn)}
     choice: Body = {
         "index": 0,
         "message": message,
@@ -60,7 +60,7 @@ def answer(asked: Conversation, turn: Turn) -> Body:
     if asked.logprobs:
         choice["logprobs"] = {
             "content": [
-                _spell_logprob(token) for token in [str(one) for one in turn.tokens] or tokens
+                _render_logprob(token) for token in [str(one) for one in turn.tokens] or tokens
             ],
             "refusal": None,
         }
@@ -83,7 +83,7 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
     }
 
     def say(delta: Body, stop: str | None = None) -> bytes:
-        return spell_event(
+        return render_event(
             around
             | {"choices": [{"index": 0, "delta": delta, "finish_reason": stop}], "usage": None}
         )
@@ -94,7 +94,7 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
         say({"refusal" if turn.stop == "refusal" else "content": piece})
         for piece in pieces(turn.text)
     ]
-    for index, tool in enumerate(_spell_tools(turn)):
+    for index, tool in enumerate(_render_tools(turn)):
         begun = tool | {"index": index, "function": tool["function"] | {"arguments": ""}}
         said.append(say({"tool_calls": [begun]}))
         arguments = pieces(tool["function"]["arguments"])
@@ -102,7 +102,7 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
             say({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
             for piece in arguments
         ]
-    usage = spell_event(around | {"choices": [], "usage": count(asked, turn)})
+    usage = render_event(around | {"choices": [], "usage": count(asked, turn)})
     return [*said, say({}, _STOPS[turn.stop]), usage, b"data: [DONE]\n\n"]
 
 
@@ -121,7 +121,7 @@ def count(asked: Conversation, turn: Turn) -> Body:
     }
 
 
-def _spell_tools(turn: Turn) -> list[Body]:
+def _render_tools(turn: Turn) -> list[Body]:
     return [
         {
             "id": f"call_{number}",
@@ -132,5 +132,5 @@ def _spell_tools(turn: Turn) -> list[Body]:
     ]
 
 
-def _spell_logprob(token: str) -> Body:
+def _render_logprob(token: str) -> Body:
     return {"token": token, "logprob": -0.5, "bytes": list(token.encode()), "top_logprobs": []}

@@ -3,7 +3,7 @@
 import json
 
 from tests.models.vendors.conversation import Conversation, flatten
-from tests.models.vendors.formats.base import Body, pieces, spell_event
+from tests.models.vendors.formats.base import Body, pieces, render_event
 from tests.models.vendors.script import Turn
 
 _STOPS = {
@@ -37,7 +37,7 @@ def answer(asked: Conversation, turn: Turn) -> Body:
         "type": "message",
         "role": "assistant",
         "model": asked.model,
-        "content": _spell_blocks(turn),
+        "content": _render_blocks(turn),
         "stop_reason": _STOPS[turn.stop],
         "stop_sequence": None,
         "usage": _count(asked, turn),
@@ -51,7 +51,7 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
         "stop_reason": None,
         "usage": whole["usage"] | {"output_tokens": 1},
     }
-    said = [spell_event({"type": "message_start", "message": begun}, "message_start")]
+    said = [render_event({"type": "message_start", "message": begun}, "message_start")]
     for index, block in enumerate(whole["content"]):
         said += _stream_block(
             index,
@@ -66,8 +66,8 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
     }
     return [
         *said,
-        spell_event(ended, "message_delta"),
-        spell_event({"type": "message_stop"}, "message_stop"),
+        render_event(ended, "message_delta"),
+        render_event({"type": "message_stop"}, "message_stop"),
     ]
 
 
@@ -97,12 +97,12 @@ def _stream_block(index: int, block: Body, tool: tuple[str, str] | None) -> list
     start = {"type": "content_block_start", "index": index, "content_block": empty}
     middle = [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
     return [
-        spell_event(event, str(event["type"]))
+        render_event(event, str(event["type"]))
         for event in (start, *middle, {"type": "content_block_stop", "index": index})
     ]
 
 
-def _spell_blocks(turn: Turn) -> list[Body]:
+def _render_blocks(turn: Turn) -> list[Body]:
     blocks: list[Body] = []
     if turn.reasoning:
         blocks.append({"type": "thinking", "thinking": turn.reasoning, "signature": "c2lnbmVk"})

@@ -1,7 +1,7 @@
 """Responses: OpenAI's newer format, in items."""
 
 from tests.models.vendors.conversation import Conversation, flatten
-from tests.models.vendors.formats.base import Body, pieces, spell_event
+from tests.models.vendors.formats.base import Body, pieces, render_event
 from tests.models.vendors.script import Turn
 
 _UNFINISHED = {"length": "max_output_tokens", "filter": "content_filter"}
@@ -37,7 +37,7 @@ def answer(asked: Conversation, turn: Turn) -> Body:
         "instructions": None,
         "metadata": {},
         "model": asked.model,
-        "output": _spell_items(turn),
+        "output": _render_items(turn),
         "parallel_tool_calls": True,
         "temperature": None,
         "tool_choice": "auto",
@@ -53,7 +53,7 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
 
     def say(kind: str, **facts: object) -> None:
         nonlocal number
-        said.append(spell_event({"type": kind, "sequence_number": number, **facts}, kind))
+        said.append(render_event({"type": kind, "sequence_number": number, **facts}, kind))
         number += 1
 
     begun = whole | {
@@ -97,7 +97,7 @@ def stream(asked: Conversation, turn: Turn) -> list[bytes]:
     return said
 
 
-def _spell_items(turn: Turn) -> list[Body]:
+def _render_items(turn: Turn) -> list[Body]:
     items: list[Body] = []
     if turn.reasoning:
         items.append(
@@ -115,7 +115,7 @@ def _spell_items(turn: Turn) -> list[Body]:
                 "type": "message",
                 "role": "assistant",
                 "status": status,
-                "content": [_spell_text(turn)],
+                "content": [_render_text(turn)],
             }
         )
     for number, (name, arguments) in enumerate(turn.tools):
@@ -124,7 +124,7 @@ def _spell_items(turn: Turn) -> list[Body]:
     return items
 
 
-def _spell_text(turn: Turn) -> Body:
+def _render_text(turn: Turn) -> Body:
     if turn.stop == "refusal":
         return {"type": "refusal", "refusal": turn.text}
     return {"type": "output_text", "text": turn.text, "annotations": [], "logprobs": []}

@@ -1,5 +1,5 @@
 """Stand-in for RE2 on a bare interpreter: patterns that mean the same to the standard library,
-spelled so that they do; others are refused.
+written so that they do; others are refused.
 
 RE2 pattern ──scan──► classes as RE2 means them, the end as the very end ──parse──► only what both engines know ──► compiled
 
@@ -48,8 +48,8 @@ class Options:
 class Pattern:
     """A compiled pattern."""
 
-    def __init__(self, spelled: str) -> None:
-        self._compiled = re.compile(spelled)
+    def __init__(self, written: str) -> None:
+        self._compiled = re.compile(written)
 
     def search(self, text: str) -> Any:
         """The first place it matches at."""
@@ -79,16 +79,16 @@ def compile(pattern: str, options: Options | None = None) -> Pattern:  # noqa: A
 
 
 def translate(pattern: str) -> str:
-    """The same pattern as the standard library spells it; `error` where it has no such spelling."""
-    spelled = "".join(_scan(pattern))
+    """The same pattern as the standard library writes it; `error` where it cannot write it."""
+    written = "".join(_scan(pattern))
     try:
-        tree: Any = _PARSER.parse(spelled)
-        re.compile(spelled)
+        tree: Any = _PARSER.parse(written)
+        re.compile(written)
     except (re.error, RecursionError, OverflowError) as reason:
         raise error(f"only RE2 can run it: {reason}") from None
     if strange := {str(op) for op in _list_operations(tree)} - _KNOWN:
         raise error(f"only RE2 can run it: {sorted(strange)[0].lower()}")
-    return spelled
+    return written
 
 
 def _scan(pattern: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A state spelled piece by piece has the bytes of one spelled whole, whatever was done to it in
+"""A state rendered piece by piece has the bytes of one rendered whole, whatever was done to it in
 between."""
 
 import copy
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from envmill.runtime.canonical import MAX_DEPTH, MAX_STATE, NotJson, fingerprint, plain, render
-from envmill.runtime.spelling import Speller
+from envmill.runtime.serialising import StateSerialiser
 from tests.soak import count
 
 VALUES: tuple[Any, ...] = (
@@ -57,14 +57,14 @@ def mutate(state: dict[str, Any], dice: random.Random) -> None:
 
 @pytest.mark.soak(area="sandbox")
 def test_piecewise_is_whole() -> None:
-    dice, speller = random.Random(3), Speller()
+    dice, serialiser = random.Random(3), StateSerialiser()
     state: dict[str, Any] = {}
     hashes: set[str] = set()
     for _ in range(count(3_000, 100_000)):
         mutate(state, dice)
         whole = render(plain(state))
-        assert speller.render(state) == whole
-        assert speller.fingerprint(state) == fingerprint(whole)
+        assert serialiser.render(state) == whole
+        assert serialiser.fingerprint(state) == fingerprint(whole)
         hashes.add(fingerprint(whole))
     assert len(hashes) > 500
 
@@ -86,17 +86,17 @@ ROWS = {f"k{number}": {"n": number} for number in range(20)}
         pytest.param({**ROWS, "k3": "x" * (MAX_STATE + 1)}, "more than the", id="size"),
     ],
 )
-def test_a_fault_is_named_and_mended_state_is_spelled_again(
+def test_a_fault_is_named_and_mended_state_is_rendered_again(
     bad: dict[Any, Any], words: str
 ) -> None:
-    speller = Speller()
-    good = speller.render({"rows": ROWS, "other": 1})
+    serialiser = StateSerialiser()
+    good = serialiser.render({"rows": ROWS, "other": 1})
     for _ in range(2):
         with pytest.raises(NotJson) as fault:
-            speller.fingerprint({"rows": bad, "other": 1})
+            serialiser.fingerprint({"rows": bad, "other": 1})
         assert words in str(fault.value)
-    assert speller.render({"rows": ROWS, "other": 1}) == good
-    assert speller.fingerprint({"rows": ROWS, "other": 1}) == fingerprint(good)
+    assert serialiser.render({"rows": ROWS, "other": 1}) == good
+    assert serialiser.fingerprint({"rows": ROWS, "other": 1}) == fingerprint(good)
 
 
 @pytest.mark.parametrize("rows", [1, 20])
@@ -107,7 +107,7 @@ def test_depth_is_counted_from_the_root(rows: int) -> None:
             value = [value]
         return {"rows": {str(number): value for number in range(rows)}}
 
-    assert Speller().render(build(MAX_DEPTH)) == render(plain(build(MAX_DEPTH)))
-    for attempt in (Speller().render, plain):
+    assert StateSerialiser().render(build(MAX_DEPTH)) == render(plain(build(MAX_DEPTH)))
+    for attempt in (StateSerialiser().render, plain):
         with pytest.raises(NotJson, match="nested deeper"):
             attempt(build(MAX_DEPTH + 1))

@@ -1,4 +1,4 @@
-"""A state spelled again and again: only what changed since the last time is spelled anew.
+"""Serialises a state again and again: only what changed since the last time is rendered again.
 
 public attributes ──marshal──► same bytes as last time? ──yes──► the piece of last time
                                         └──no──► rows ──marshal──► … ──► canonical JSON
@@ -14,12 +14,12 @@ _ROWS = 8
 """Rows from which a collection is remembered row by row."""
 
 _Piece = tuple[bytes, bytes]
-"""Marshalled, and spelled. Equal bytes mean equal values; where equal values come in other bytes,
-they are spelled once more."""
+"""Marshalled, and rendered. Equal bytes mean equal values; where equal values come in other bytes,
+they are rendered once more."""
 
 
-class Speller:
-    """Remembers how one session's state was last spelled."""
+class StateSerialiser:
+    """Remembers how one session's state was last serialised."""
 
     def __init__(self) -> None:
         self._pieces: dict[str, _Piece] = {}

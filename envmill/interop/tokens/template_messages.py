@@ -9,7 +9,7 @@ from schemas.base import Json, canonical_json
 
 
 @dataclass(frozen=True)
-class SpelledMessage:
+class TemplateMessage:
     """One message for a template, and its source."""
 
     place: int
@@ -21,13 +21,13 @@ class SpelledMessage:
     policy said."""
 
 
-def convert_messages(messages: Sequence[Json]) -> list[SpelledMessage]:
+def convert_messages(messages: Sequence[Json]) -> list[TemplateMessage]:
     """A conversation for a template. A wait without notifications is left out; notifications become
     a user's message."""
     return list(_convert(messages))
 
 
-def _convert(messages: Sequence[Json]) -> Iterator[SpelledMessage]:
+def _convert(messages: Sequence[Json]) -> Iterator[TemplateMessage]:
     calls: dict[str, tuple[str, str]] = {}
     """Call id → its id for the template, and its tool. Some templates require ids of nine letters
     and digits."""
@@ -37,7 +37,7 @@ def _convert(messages: Sequence[Json]) -> Iterator[SpelledMessage]:
         for call in message.get("tool_calls") or ():
             calls[call["id"]] = (f"call{len(calls) + 1:05d}", call["name"])
         exact = not any("raw" in call for call in message.get("tool_calls") or ())
-        yield SpelledMessage(place, _convert_message(message, calls), exact)
+        yield TemplateMessage(place, _convert_message(message, calls), exact)
 
 
 def _convert_message(message: Json, calls: dict[str, tuple[str, str]]) -> dict[str, Json]:
@@ -52,12 +52,12 @@ def _convert_message(message: Json, calls: dict[str, tuple[str, str]]) -> dict[s
             "name": name,
             "content": canonical_json(message["content"]),
         }
-    spelled: dict[str, Json] = {"role": role, "content": message.get("content") or ""}
+    converted: dict[str, Json] = {"role": role, "content": message.get("content") or ""}
     if thought := message.get("reasoning"):
         # Templates read one of these two names.
-        spelled |= {"reasoning_content": thought, "thinking": thought}
+        converted |= {"reasoning_content": thought, "thinking": thought}
     if made := message.get("tool_calls"):
-        spelled["tool_calls"] = [
+        converted["tool_calls"] = [
             {
                 "id": calls[call["id"]][0],
                 "type": "function",
@@ -65,4 +65,4 @@ def _convert_message(message: Json, calls: dict[str, tuple[str, str]]) -> dict[s
             }
             for call in made
         ]
-    return spelled
+    return converted
