@@ -41,14 +41,19 @@ def find_verifier_version() -> str:
 
 
 def drop_prose(source: bytes) -> bytes:
-    """A file's lines without docstrings and comments; everything else stays as it is written."""
+    """A file's lines without docstrings and comments; everything else stays as it is written. A
+    docstring that shares a line with code stays, too."""
+    lines = source.decode().split("\n")
     docstrings = {
         number
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Expr)
+        and node.end_lineno is not None
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
-        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        and lines[node.lineno - 1].startswith(" " * node.col_offset)
+        and len(lines[node.end_lineno - 1].rstrip().encode()) == node.end_col_offset
+        for number in range(node.lineno, node.end_lineno + 1)
     }
     comments = {
         token.start[0]: token.start[1]
@@ -56,7 +61,7 @@ def drop_prose(source: bytes) -> bytes:
         if token.type == tokenize.COMMENT
     }
     kept = list[str]()
-    for number, line in enumerate(source.decode().split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         code = line[: comments[number]].rstrip() if number in comments else line
         if number not in docstrings and (code or number not in comments):
             kept.append(code)

@@ -135,16 +135,10 @@ def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(
             Stamp(f"before-{number}", "night", "", 0, 1, "0", datetime.now(UTC).isoformat()),
         )
 
-    run = plant.begin(
-        environments=1,
-        scenarios=2,
-        attempts=2,
-        mistakes=0,
-        polarities="achieve=1",
-        exporters="sft",
-        search=10,
-        seed=12,
+    numbers = config.model_dump(
+        include={"environments", "scenarios", "attempts", "mistakes", "search"}
     )
+    run = plant.begin(polarities="achieve=1", exporters="sft", seed=12, **numbers)
     said = plant.wait_for(run, "FAILED")["state"]["message"]
     assert "exits.error mean: share of candidates and steps that end in error" in said
     assert f"envmill review {run} --accept --note WHY" in said

@@ -61,6 +61,8 @@ def test_a_byte_that_moves_to_the_next_file_is_another_hash() -> None:
         pytest.param("x = '#a'\n", "x = '#b'\n", False, id="hash-in-a-short-text"),
         pytest.param("def f(): return 'a'\n", "def f(): 'a'\n", False, id="returned-text"),
         pytest.param('x = """a\n\nb"""\n', 'x = """a\nb"""\n', False, id="empty-line-in-a-text"),
+        pytest.param("def f(): 'a'\n", "def g(): 'a'\n", False, id="code-before-a-docstring"),
+        pytest.param("'a'; x = 1\n", "'a'; x = 2\n", False, id="code-behind-a-docstring"),
         pytest.param("if a:\n    b()\n", "if a:\n  b()\n", False, id="indentation"),
     ],
 )
