@@ -69,28 +69,65 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     findings = [] if means.probes == "sealed" else list(_list_opened(contract, hidden))
     findings += [] if means.probes == "sealed" else list(list_suspicions(subject, hidden))
     try:
-        answers = await _ask(probes, knowledge, means)
+        faults = await _find_faults(probes, knowledge, hidden, means)
+        slips = list[Json]()
+        if means.models:
+            doubted = [probe for probe in probes if faults[probe]]
+            second = await _find_faults(doubted, knowledge, hidden, means, attempt=1)
+            slips = _drop_slips(faults, second)
     except Outage as error:
         return fail(GATE, "unreached", error.message)
-    for probe, answer in zip(probes, answers, strict=True):
-        findings += _judge(probe, answer, contract, hidden, played)
+    for probe in probes:
+        findings += faults[probe]
     # Proofs come before suspicions.
     return gather(
         GATE,
         sorted(findings, key=lambda one: CODES[one.reason] != "proof"),
-        {"user": played, "asked": len(probes), "made": made},
+        {"user": played, "asked": len(probes), "made": made} | ({"slips": slips} if slips else {}),
     )
 
 
+async def _find_faults(
+    probes: Sequence[_Probe],
+    knowledge: UserKnowledge,
+    hidden: list[str],
+    means: GateContext,
+    attempt: int = 0,
+) -> dict[_Probe, list[Finding]]:
+    played = "model" if means.models else "scripted"
+    answers = await _ask(probes, knowledge, means, attempt)
+    return {
+        probe: list(_judge(probe, answer, knowledge.contract, hidden, played))
+        for probe, answer in zip(probes, answers, strict=True)
+    }
+
+
+def _drop_slips(
+    faults: dict[_Probe, list[Finding]], second: Mapping[_Probe, list[Finding]]
+) -> list[Json]:
+    """Removes the faults of a first answer that the second answer to the same question does not
+    have. A model that answers wrongly once says nothing about the scenario."""
+    slips = list[Json]()
+    for probe, again in second.items():
+        known = {_name_fault(one) for one in again}
+        slips += [one.evidence for one in faults[probe] if _name_fault(one) not in known]
+        faults[probe] = [one for one in faults[probe] if _name_fault(one) in known]
+    return slips
+
+
+def _name_fault(found: Finding) -> tuple[str, str]:
+    return found.reason, found.evidence["fact"]
+
+
 async def _ask(
-    probes: Sequence[_Probe], knowledge: UserKnowledge, means: GateContext
+    probes: Sequence[_Probe], knowledge: UserKnowledge, means: GateContext, attempt: int
 ) -> list[UserAnswer]:
     """Runs one conversation for each probe, all at the same time. Each message is a request of its
     own, so the journal keeps each reply."""
 
     async def ask(probe: _Probe) -> UserAnswer:
         person: Person = (
-            ModelUser(knowledge, means.models, 0) if means.models else ScriptedUser(knowledge)
+            ModelUser(knowledge, means.models, attempt) if means.models else ScriptedUser(knowledge)
         )
         return await person.answer(
             [Utterance("user", knowledge.contract.opening), Utterance("agent", probe.message)]

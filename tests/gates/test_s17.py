@@ -52,16 +52,37 @@ class Played:
     """A model that plays the user in one fixed manner."""
 
     def __init__(self, *says: str) -> None:
-        self.says, self.asked = says, list[Any]()
+        self.says, self.asked, self.again = says, list[Any](), list[Any]()
         self.waiting = self.most = 0
 
-    async def ask(self, prompt: Any, inputs: Any, reply: Any, **_: Any) -> UserReply:
-        self.asked.append(inputs)
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, **how: Any) -> UserReply:
+        (self.again if how["sample"] else self.asked).append(inputs)
         self.waiting += 1
         self.most = max(self.most, self.waiting)
         await asyncio.sleep(0)
         self.waiting -= 1
         return UserReply(text=self.says[len(self.asked) % len(self.says)], stop=False)
+
+
+class Slipping(Played):
+    """A model that tells what it is asked for, but in its first answer, or in all, to one
+    question."""
+
+    def __init__(self, question: str, answer: str, *, always: bool = False) -> None:
+        super().__init__(answer)
+        self.question, self.always = question, always
+
+    async def ask(self, prompt: Any, inputs: Any, reply: Any, **how: Any) -> UserReply:
+        wrong = await super().ask(prompt, inputs, reply, **how)
+        asked = inputs.dialogue.partition("Assistant: ")[2]
+        if asked == self.question and (self.always or not how["sample"]):
+            return wrong
+        told = [
+            f"The {name} is {BOOKING['facts'][name]}."
+            for name, questions in BOOKING["wordings"].items()
+            if any(one in asked for one in questions)
+        ]
+        return UserReply(text=" ".join(told) or "I do not know.", stop=False)
 
 
 async def judge(
@@ -171,7 +192,7 @@ async def test_a_model_is_asked_once_in_the_life_of_a_scenario(
         )
         assert (await check(subject, GateContext(sandbox, models))).reason == "withheld"
         await journal.close()
-    assert provider.calls == 12
+    assert provider.calls == 12 + 11  # each that was answered wrongly is asked once more
 
 
 async def test_a_model_that_is_out_of_reach_is_an_error_of_the_gate(sandbox: Sandbox) -> None:
@@ -233,6 +254,28 @@ async def test_a_model_that_plays_the_user_badly_is_found(
     assert all(
         CODES[one.reason] == "proof" and one.evidence["user"] == "model" for one in found.spread()
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [("PLACEHOLDER", "withheld"), ("The Bison, at berth Q2.", "told_unasked")],
+)
+async def test_what_a_model_answers_wrongly_once_is_no_fault_of_the_scenario(
+    answer: str, fault: str, sandbox: Sandbox
+) -> None:
+    slipped = Slipping("Which one?", answer)
+    found = await judge(sandbox, played=slipped)
+    assert (found.outcome, len(slipped.again)) == ("kept", 1)
+    assert [one["answer"] for one in found.evidence["slips"]] == [answer]
+    lasting = Slipping("Which one?", answer, always=True)
+    assert (await judge(sandbox, played=lasting)).reason == fault
+    assert len(lasting.again) == 1
+
+
+async def test_a_model_that_answers_rightly_is_asked_nothing_again(sandbox: Sandbox) -> None:
+    played = Slipping("", "")
+    found = await judge(sandbox, played=played)
+    assert (found.outcome, played.again, "slips" in found.evidence) == ("kept", [], False)
 
 
 async def test_the_model_is_handed_the_contract_and_nothing_else(sandbox: Sandbox) -> None:
