@@ -83,6 +83,19 @@ _MACHINES: dict[str, Any] = dict.fromkeys(errands.WRITERS, errands) | dict.fromk
 )
 _NO_CHANCE = ("policy", "results", *_PLANNED)
 """The same of a first version; the policy document came from here."""
+_TOLD_LATER = (
+    "tests",
+    "trials",
+    "scenario",
+    "errands",
+    "harder",
+    "walk",
+    "chain",
+    "dag",
+    "topology",
+)
+"""Prompts that got the summary of the place later than others. Chance does not depend on it there,
+so that a run makes the same mistakes as before."""
 
 __all__ = ["answer", "plant", "planted", "twin"]
 
@@ -183,13 +196,18 @@ def _find_fault(
         return None
     if talk:
         return _repair(prompt, case, inputs, sample, talk) if mistakes > 0 else None
-    first = {name: value for name, value in inputs.items() if name not in _NO_CHANCE}
-    dice = make_dice("mistake", prompt, first, case.seed, sample)
+    dice = make_dice("mistake", prompt, _leave_out(prompt, inputs, _NO_CHANCE), case.seed, sample)
     return (
         pick_fault(prompt, case, dice)
         if dice.random() < mistakes ** _lean(prompt, case.seed)
         else None
     )
+
+
+def _leave_out(prompt: str, inputs: Json, names: Sequence[str]) -> dict[str, Json]:
+    """What chance hangs on."""
+    left = (*names, "summary") if prompt in _TOLD_LATER else names
+    return {name: value for name, value in inputs.items() if name not in left}
 
 
 def _is_infeasible(reply: Contract) -> bool:
@@ -212,7 +230,7 @@ def _repair(
         return None
     dice = make_dice(
         "repair",
-        {name: value for name, value in inputs.items() if name not in _PLANNED},
+        _leave_out(prompt, inputs, _PLANNED),
         list(talk),
         case.seed,
         sample,

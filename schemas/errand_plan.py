@@ -52,6 +52,8 @@ class ErrandsInput(Contract):
 
     brief: Brief
     name: str
+    summary: str = ""
+    """What the place is, and what an attribute holds where its name does not say so."""
     rules: list[str]
     policy: str = ""
     """Policy document; empty where there is none."""
@@ -99,6 +101,8 @@ class HarderInput(Contract):
 
     brief: Brief
     name: str
+    summary: str = ""
+    """What the place is, and what an attribute holds where its name does not say so."""
     rules: list[str]
     policy: str = ""
     """Policy document; empty where there is none."""

@@ -113,6 +113,8 @@ class TestsInput(Contract):
 
     __test__ = False
     brief: Brief
+    summary: str = ""
+    """What the place is, and what an attribute holds where its name does not say so."""
     rules: list[str]
     tools: list[Tool]
     source: str
@@ -157,6 +159,8 @@ class ScenarioInput(Contract):
 
     brief: Brief
     name: str
+    summary: str = ""
+    """What the place is, and what an attribute holds where its name does not say so."""
     rules: list[str]
     tools: list[Tool]
     source: str

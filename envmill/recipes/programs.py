@@ -25,6 +25,7 @@ async def ask_tests(
     """All tools' tests over one initial state."""
     inputs = TestsInput(
         brief=environment.brief,
+        summary=environment.summary,
         rules=environment.rules,
         tools=environment.tools,
         source=read_source(environment),

@@ -39,6 +39,7 @@ def describe_place(brief: ScenarioBrief) -> ScenarioInput:
     return ScenarioInput(
         brief=environment.brief,
         name=environment.name,
+        summary=environment.summary,
         rules=environment.rules,
         tools=environment.tools,
         source=read_source(environment),

@@ -239,6 +239,7 @@ async def ask_trials(
     who reads it tests what it does."""
     inputs = TrialsInput(
         brief=environment.brief,
+        summary=environment.summary,
         rules=environment.rules,
         tools=environment.tools,
         source=environment.files[SCHEMA],

@@ -267,6 +267,7 @@ async def _ask_tests(
     """From several starts, each with all collections: an empty one is easily forgotten."""
     inputs = TestsInput(
         brief=environment.brief,
+        summary=environment.summary,
         rules=environment.rules,
         tools=environment.tools,
         source=read_source(environment),

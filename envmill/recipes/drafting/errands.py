@@ -192,6 +192,7 @@ def _describe_block(block: ErrandBlock) -> ErrandsInput:
     return ErrandsInput(
         brief=environment.brief,
         name=environment.name,
+        summary=environment.summary,
         rules=environment.rules,
         policy=environment.policy_document,
         tools=[

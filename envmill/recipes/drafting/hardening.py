@@ -47,6 +47,7 @@ async def plan_harder(block: ErrandBlock, models: ModelSession) -> BlockPlan:
     inputs = HarderInput(
         brief=environment.brief,
         name=environment.name,
+        summary=environment.summary,
         rules=environment.rules,
         policy=environment.policy_document,
         tools=[
