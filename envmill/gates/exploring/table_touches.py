@@ -14,7 +14,7 @@ from envmill.gates.exploring.observations import ExplorationRun, ObservedCall
 from envmill.gates.exploring.stored_tests import SEED
 from envmill.kinds import kind_of
 from envmill.kinds.start import CLOCK
-from envmill.sandbox import Changes, Invoke, Reset, Step, Touched
+from envmill.sandbox import Changes, Invoke, Reset, Sandbox, Step, Touched
 from envmill.sandbox.batches import play_plans
 from schemas.base import Json, canonical_json, is_object
 from schemas.database import Table
@@ -57,15 +57,14 @@ class TouchMismatch:
 async def find_untrue(
     built: EnvironmentCase, tour: ExplorationRun, means: GateContext
 ) -> tuple[list[TouchMismatch], Json]:
-    """What is untrue, and what was seen; nothing where state is JSON."""
-    tables = {table.name: table for table in built.environment.tables}
-    seen = await _watch(built, tour, means) if kind_of(built.environment).tabled else {}
-    found = [
-        one
-        for tool in built.environment.tools
-        if tool.name in seen
-        for one in _compare(tool, seen[tool.name], tables)
-    ]
+    """What is untrue, and what was seen. Both are empty where state is JSON."""
+    if not kind_of(built.environment).tabled:
+        return [], {}
+    seen = await _watch(built, tour, means.sandbox)
+    if (found := _compare_all(built, seen)) and means.sandbox.searches:
+        # Sessions that were reset in place may suspect a declaration; sessions of their own decide.
+        seen = await _watch(built, tour, means.sandbox.careful)
+        found = _compare_all(built, seen)
     told: Json = {
         name: {"reads": sorted(one.reads), "writes": sorted(one.writes)}
         for name, one in seen.items()
@@ -91,15 +90,25 @@ def find_misread(tables: Sequence[Table], state: Json) -> str:
     return ""
 
 
+def _compare_all(built: EnvironmentCase, seen: Mapping[str, Touches]) -> list[TouchMismatch]:
+    tables = {table.name: table for table in built.environment.tables}
+    return [
+        one
+        for tool in built.environment.tools
+        if tool.name in seen
+        for one in _compare(tool, seen[tool.name], tables)
+    ]
+
+
 async def _watch(
-    built: EnvironmentCase, tour: ExplorationRun, means: GateContext
+    built: EnvironmentCase, tour: ExplorationRun, sandbox: Sandbox
 ) -> dict[str, Touches]:
     stops = [stop for tool in built.environment.tools for stop in _pick(tour.of(tool.name))]
     plans = [list(_plan(stop)) for stop in stops]
     seen: dict[str, Touches] = {}
-    for stop, told in zip(
-        stops, await play_plans(find_program(built.environment), plans, means.sandbox), strict=True
-    ):
+    program = find_program(built.environment)
+    played = await play_plans(program, plans, sandbox, in_place=True)
+    for stop, told in zip(stops, played, strict=True):
         *_, before, _, call, after, touched = told
         if touched.outcome == before.outcome == after.outcome == "ok":
             one, value = seen.setdefault(stop.call.name, Touches()), touched.parts[0]["value"]

@@ -13,6 +13,8 @@ from envmill.agents.rollout import play_scenario
 from envmill.base.settings import Settings
 from envmill.gates import ENVIRONMENT_GATES, SCENARIO_GATES
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, ScenarioCase
+from envmill.gates.exploring.exploration import explore
+from envmill.gates.exploring.table_touches import find_untrue
 from envmill.gates.reading.column_policies import list_chance
 from envmill.interop.bundles import Folder, read_folder
 from envmill.interop.exporters import write_parcel
@@ -145,6 +147,18 @@ async def test_a_tool_that_touches_something_else_than_it_says_is_seen(jail: San
     assert (unseen.evidence["fault"], unseen.evidence["tables"]) == ("test", ["guests"])
     assert "guests" in unseen.question
     assert "payments" in read.evidence["touched"]["get_bill"]["reads"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_sessions_reset_in_place_touch_what_sessions_of_their_own_touch(
+    name: str, jail: Sandbox
+) -> None:
+    built, means = make_built(load(name)), GateContext(jail)
+    explored = await explore(built, means)
+    found, touched = await find_untrue(built, explored, means)
+    alone = await find_untrue(built, explored, replace(means, sandbox=jail.careful))
+    assert (found, touched) == alone == ([], touched)
+    assert any(one["writes"] for one in touched.values())
 
 
 async def test_a_read_that_nobody_declared_is_corrected_and_drops_nothing(jail: Sandbox) -> None:
