@@ -1,4 +1,4 @@
-# setup check test demo do the work; bench, soak and calibrate-author measure; lock renews the pins. Each does the set-up it needs, inside this folder.
+# setup check test long demo do the work; bench, soak and calibrate-author measure; lock renews the pins. Each does the set-up it needs, inside this folder.
 PYTHON ?= python3
 PY := .venv/bin/python
 AREA ?=
@@ -13,12 +13,13 @@ export ENVMILL_SEED ?= $(shell git rev-parse --short HEAD 2>/dev/null)
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test demo bench soak audit calibrate-author docs image base lock FORCE
+.PHONY: help setup check test long demo bench soak audit calibrate-author docs image base lock FORCE
 
 help:
 	@echo "make setup                 the virtual environment, from requirements.lock"
 	@echo "make check                 format, lint, types, architecture"
-	@echo "make test  [ARGS=...]      every test; ARGS goes to pytest"
+	@echo "make test  [ARGS=...]      the tests, in minutes; ARGS goes to pytest"
+	@echo "make long  [ARGS=...]      tests that take long: whole runs, kills, and cases that make test left out"
 	@echo "make demo  [ARGS=--keep]   a finished run on a server of its own, with no key"
 	@echo "make bench [AREA=...]      measurements against their targets"
 	@echo "make soak  [AREA=...]      failure scenarios at full count"
@@ -64,8 +65,11 @@ check: setup
 	@$(PY) -m pyright --pythonpath $(PY)
 	@$(PY) -m pytest -q tests/architecture
 
-test: setup
-	@$(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder -o cache_dir=.stamps/tests --cache-clear $(ARGS) || $(PY) -m tests.again $$? .stamps/tests
+# Marks are chosen before ARGS, so that ARGS may choose others: make test ARGS="-m '' tests/lake" runs all of a folder.
+test: CHOSEN := not long
+long: CHOSEN := long
+test long: setup
+	@$(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder -o cache_dir=.stamps/tests --cache-clear -m "$(CHOSEN)" $(ARGS) || $(PY) -m tests.again $$? .stamps/tests
 
 demo: setup
 	@$(PY) -m flows.cli demo $(ARGS)

@@ -14,6 +14,7 @@ from envmill.base.settings import Settings
 from envmill.kinds import open_sandbox
 from envmill.sandbox import Sandbox
 from tests.hostile.engine import Engine, lend_engine
+from tests.long import choose_cases
 
 _APART = ("e2e/test_nodes.py", "e2e/test_long.py")
 """Files of such a folder that share nothing with the others."""
@@ -43,7 +44,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
     return Groups(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    choose_cases(items)
     for item in items:
         if "jail" in getattr(item, "fixturenames", ()):
             # What is shared lives in one event loop.

@@ -329,6 +329,7 @@ async def test_a_model_plays_the_user_and_its_missteps_are_masked(
     assert "Assistant: Which tool, and what is your name?" in str(asked)
 
 
+@pytest.mark.long
 async def test_a_user_who_cannot_be_reached_is_an_outage(
     vendors: Loopback, tmp_path: Path, sandbox: Sandbox
 ) -> None:

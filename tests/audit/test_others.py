@@ -4,6 +4,8 @@ quoted."""
 import re
 from pathlib import Path
 
+import pytest
+
 from envmill.base.settings import ROOT
 from tests.audit.others import look, write_page
 from tests.interop.importers.release import STATE, make_environments, make_scenario, write_release
@@ -11,6 +13,7 @@ from tests.interop.importers.release import STATE, make_environments, make_scena
 PAGE = ROOT / "docs/audit/others.md"
 
 
+@pytest.mark.long
 async def test_a_release_is_counted_with_an_example_of_each_finding(tmp_path: Path) -> None:
     release = write_release(tmp_path / "release", make_environments(), [make_scenario()])
     page = "\n".join(write_page([await look("envscaler", release)]))

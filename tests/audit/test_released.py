@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from envmill.base.settings import ROOT
 from envmill.gates.base import Finding
 from envmill.interop.importers import IMPORTERS
@@ -23,6 +25,7 @@ from tests.real import find_real_programs
 PAGE = ROOT / "docs/audit/envscaler-released.md"
 
 
+@pytest.mark.long
 async def test_a_page_names_gates_tools_checks_and_chance_and_quotes_nothing(
     tmp_path: Path,
 ) -> None:
@@ -66,6 +69,7 @@ def test_chance_is_read_from_calls_and_not_from_words() -> None:
     assert find_chance(code) == {"datetime.now": 1, "time.time": 1, "random.choice": 1}
 
 
+@pytest.mark.long
 async def test_the_tracked_page_says_what_the_release_pays_for_nothing(sandbox: Sandbox) -> None:
     harvest = await IMPORTERS["envscaler"](find_real_programs(), sandbox)
     posed = [scenario for folder in harvest.folders.values() for scenario in folder.scenarios]

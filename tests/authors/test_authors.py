@@ -98,6 +98,7 @@ async def means(tmp_path: Path) -> AsyncIterator[GateContext]:
 # Items.
 
 
+@pytest.mark.long
 def test_each_candidate_is_listed_with_its_fate(items: list[Item]) -> None:
     assert [(one.lap, one.fate) for one in items if one.lap == "environments"] == [
         ("environments", "clean")

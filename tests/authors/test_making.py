@@ -55,6 +55,7 @@ def test_a_run_that_failed_is_made_again_and_no_other(
     assert str(tmp_path / "texts") in " ".join(asked[1])
 
 
+@pytest.mark.long
 def test_the_command_line_takes_what_a_run_is_given(tmp_path: Path, asked: list[list[str]]) -> None:
     make_runs(list(list_plan(tmp_path, {"awm": (1, 1)})), tmp_path, "offline", "offline", "offline")
     command = [*next(one for one in asked if "run" in one), "--dry-run"]

@@ -64,6 +64,7 @@ def few_gates(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"envmill.pipeline.audit.{name}", few)
 
 
+@pytest.mark.long
 def test_every_gate_answers_whatever_another_said(home: Home, shed: Path) -> None:
     result = invoke(home, "audit", str(shed), "--json")
     entries = read(result)
@@ -82,6 +83,7 @@ def test_every_gate_answers_whatever_another_said(home: Home, shed: Path) -> Non
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_gates")
 def test_for_people_each_gate_is_a_line(home: Home, shed: Path) -> None:
     lines = [line.split("\t") for line in invoke(home, "audit", str(shed)).stdout.splitlines()]
@@ -182,6 +184,7 @@ def test_a_folder_that_is_not_there_is_no_id(home: Home, tmp_path: Path) -> None
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_gates")
 def test_ids_of_the_lake_are_audited_with_their_tests_and_siblings(home: Home) -> None:
     ours = make_environment()
@@ -206,6 +209,7 @@ def test_ids_of_the_lake_are_audited_with_their_tests_and_siblings(home: Home) -
     assert {entry["subject"] for entry in alone} == {posed[1].id}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_gates")
 def test_import_writes_folders_that_audit_reads(home: Home, tmp_path: Path) -> None:
     environments = make_environments() | {"env_3_rl": {"env_class_name": "Gone"}}
@@ -252,6 +256,7 @@ def test_a_release_of_which_nothing_is_mapped_ends_with_one(home: Home, tmp_path
     assert invoke(home, "import", "envscaler", str(release), str(tmp_path / "out")).exit_code == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few_gates")
 def test_names_of_a_folder_do_not_steer_the_terminal(
     shed: Path, home: Home, capsys: pytest.CaptureFixture[str]

@@ -58,6 +58,7 @@ def ask(surroundings: dict[str, str], *words: str) -> Result:
     return CliRunner(env=surroundings).invoke(make_app(["export"]), ["export", *words])
 
 
+@pytest.mark.long
 def test_the_step_exports_what_the_settings_name(finished: dict[str, str]) -> None:
     assert {path.name for path in Path(finished["ENVMILL_BUNDLES"], "r1").iterdir()} == {"sft"}
 
@@ -214,6 +215,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return surroundings
 
 
+@pytest.mark.long
 def test_rewards_are_binary_unless_parts_may_be_paid_and_are_asked_for(
     parts: dict[str, str], tmp_path: Path
 ) -> None:
@@ -241,6 +243,7 @@ def test_rewards_are_binary_unless_parts_may_be_paid_and_are_asked_for(
     }
 
 
+@pytest.mark.long
 def test_a_verifier_that_pays_blindly_is_told_with_who_earns_what(
     parts: dict[str, str], tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def test_show_tells_a_record_from_its_origin_to_its_fate(full: Home) -> None:
     assert re.search(r"^rollouts \(10\): rol_", played, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_show_knows_a_record_of_every_table(home: Home) -> None:
     make_line().write(Lake(home.settings.lake), "r1")
     found = dict(

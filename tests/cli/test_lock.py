@@ -119,6 +119,7 @@ def copy(surroundings: dict[str, str], folder: Path) -> dict[str, str]:
     return place(folder)
 
 
+@pytest.mark.long
 def test_a_copy_of_the_lake_elsewhere_gives_the_same_bytes_in_another_process(
     locked: tuple[dict[str, str], Path], tmp_path: Path
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_lock_is_the_same_twice_and_is_never_overwritten(
     assert (same.exit_code, same.stdout) == (0, "The locks say the same.\n")
 
 
+@pytest.mark.long
 def test_rows_of_attempts_with_token_ids_are_locked_with_their_tokenizer(
     locked: tuple[dict[str, str], Path], tmp_path: Path
 ) -> None:
@@ -299,6 +301,7 @@ TAMPERED: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("name", TAMPERED)
 def test_what_was_tampered_with_is_named_and_nothing_is_written(
     name: str, locked: tuple[dict[str, str], Path], tmp_path: Path
@@ -312,6 +315,7 @@ def test_what_was_tampered_with_is_named_and_nothing_is_written(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_other_code_is_named_and_allowed_where_no_byte_changes(
     locked: tuple[dict[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,6 +347,7 @@ def test_other_code_is_named_and_allowed_where_no_byte_changes(
     assert "manifest.json has other bytes" in told.stderr
 
 
+@pytest.mark.long
 def test_a_killed_rebuild_leaves_no_folder(
     locked: tuple[dict[str, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -363,6 +368,7 @@ def test_a_killed_rebuild_leaves_no_folder(
     )
 
 
+@pytest.mark.long
 def test_what_a_run_got_since_is_no_part_of_it(
     locked: tuple[dict[str, str], Path], tmp_path: Path
 ) -> None:
@@ -393,6 +399,7 @@ def test_what_a_run_got_since_is_no_part_of_it(
     assert ask(there, "rebuild", str(one), "--out", str(tmp_path / "out")).exit_code == 0
 
 
+@pytest.mark.long
 def test_verifiers_of_several_versions_are_not_locked(
     locked: tuple[dict[str, str], Path], tmp_path: Path
 ) -> None:
@@ -442,6 +449,7 @@ def test_verifiers_of_several_versions_are_not_locked(
     )
 
 
+@pytest.mark.long
 def test_a_difference_is_told_in_words(locked: tuple[dict[str, str], Path], tmp_path: Path) -> None:
     surroundings, lock = locked
     there = copy(surroundings, tmp_path / "there")

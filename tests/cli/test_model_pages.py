@@ -141,6 +141,7 @@ def _look(vendors: Loopback, tmp_path: Path, spec: str) -> "subprocess.Completed
     )
 
 
+@pytest.mark.long
 def test_a_server_of_ones_own_is_seen_as_the_page_says(tmp_path: Path) -> None:
     with launch() as vendors:
         vendors.set(keys=["sk-lab-0123456789abcdef"])

@@ -151,6 +151,7 @@ def test_a_body_that_is_no_question_goes_on_as_it_is() -> None:
     run(work)
 
 
+@pytest.mark.long
 def test_every_way_to_make_a_run_due_is_a_change() -> None:
     """Prefect's own routes: what is left out of the list of reads counts as a change, and no route of these is in it."""
     paths = list_paths()

@@ -77,6 +77,7 @@ class Listening:
         return
 
 
+@pytest.mark.long(cases=6)
 @pytest.mark.parametrize("name", list(collect_prompts()))
 def test_an_example_is_exactly_what_a_provider_is_sent(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str

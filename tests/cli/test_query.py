@@ -173,6 +173,7 @@ def test_lines_are_bounded_and_the_rest_is_told(full: Home) -> None:
     )
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -209,6 +210,7 @@ def test_a_damaged_lake_is_named_and_ends_with_1(full: Home) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     "question",
     [
@@ -236,6 +238,7 @@ def test_long_rows_are_bounded_too(full: Home, monkeypatch: pytest.MonkeyPatch) 
     assert "first 10 rows; the rest is too long" in done.stderr
 
 
+@pytest.mark.long
 def test_what_cannot_be_interrupted_is_ended(full: Home) -> None:
     """One function over one value never looks whether somebody waits."""
     question = "select length(regexp_replace(repeat('ab', 300000000), 'b', 'c', 'g'))"

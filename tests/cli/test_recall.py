@@ -33,6 +33,7 @@ def terms(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_an_export_is_held_to_a_file_of_terms(
     finished: dict[str, str], terms: Path, tmp_path: Path
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_recall_names_rows_of_every_folder_and_later_exports_lack_them(
     )
 
 
+@pytest.mark.long
 def test_a_record_is_recalled_by_the_beginning_of_its_id(home: Home) -> None:
     lake = Lake(home.settings.lake)
     line = make_line()

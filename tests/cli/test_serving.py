@@ -43,6 +43,7 @@ def test_a_server_at_rest_is_swept_seldom_and_a_busy_one_each_time() -> None:
     assert count_sweeps(least=0) > 0
 
 
+@pytest.mark.long
 def test_background_tasks_start_at_once_although_planned_ones_are_looked_for_seldom() -> None:
     """In a process of its own: the paces are set for the whole process."""
     done = subprocess.run(

@@ -122,6 +122,7 @@ def test_scripts_play_by_name(shed: Path, settings: Settings) -> None:
             opened.play("000", "model")
 
 
+@pytest.mark.long
 def test_gates_answer(shed: Path, settings: Settings) -> None:
     with envmill.open_environment(shed, settings=settings) as opened:
         entries = opened.audit("000")

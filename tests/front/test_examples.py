@@ -7,11 +7,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from envmill.base.settings import ROOT
 
 EXAMPLES = ROOT / "examples"
 
 
+@pytest.mark.long
 def test_the_examples_run(tmp_path: Path) -> None:
     environ = {"ENVMILL_HOME": "home", "ENVMILL_LAKE": "lake", "ENVMILL_BUNDLES": "bundles"}
     environ = os.environ | {name: str(tmp_path / folder) for name, folder in environ.items()}

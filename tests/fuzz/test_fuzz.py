@@ -26,6 +26,7 @@ SECONDS = count(1, 240)
 """Of computing for each target: eight of them have 32 minutes."""
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="fuzz")
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_input_breaks_a_promise(name: str, tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def sketch() -> ProtectedSketch:
     )
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize("name", CONTAMINATED)
 def test_a_sketch_in_the_folder_gives_the_verdicts_of_its_texts(name: str, tmp_path: Path) -> None:
     texts, sketches = tmp_path / "texts", tmp_path / "sketches"

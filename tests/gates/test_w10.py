@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from datasketch import MinHash, MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
 from envmill.gates.mutating.sketch import PERMUTATIONS, Sketch, make_sketch
 from envmill.gates.w10 import NEAR, find_duplicates, read_seen
@@ -128,25 +127,27 @@ def draw_programs(dice: random.Random, count: int) -> list[Environment]:
     return [make_studio(program, tools=make_studio().tools) for program in made]
 
 
-def _to_minhash(sketch: Sketch) -> MinHash:
-    return MinHash(hashvalues=sketch.hash_shingles(), scheme="affine32")
-
-
 def compare_all(
     environments: list[Environment], seen: dict[str, Sketch]
 ) -> dict[str, tuple[str, str, str]]:
     """The decision as it reads: every program beside those that were kept and that an index in memory finds worth comparing."""
+    # Imported here because the import takes a second, and every process that collects tests would pay for it.
+    from datasketch import MinHash, MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
+
+    def hash_all(sketch: Sketch) -> MinHash:
+        return MinHash(hashvalues=sketch.hash_shingles(), scheme="affine32")
+
     kept, found, index = (
         dict(sorted(seen.items())),
         dict[str, tuple[str, str, str]](),
         MinHashLSH(threshold=0.6, num_perm=PERMUTATIONS),
     )
     for name, sketch in kept.items():
-        index.insert(name, _to_minhash(sketch))
+        index.insert(name, hash_all(sketch))
     for one in sorted(environments, key=lambda environment: environment.id):
         own = make_sketch(one)
         same = [name for name, other in kept.items() if other.structure == own.structure]
-        worth = {str(name) for name in index.query(_to_minhash(own))} - {one.id}  # pyright: ignore[reportUnknownMemberType]
+        worth = {str(name) for name in index.query(hash_all(own))} - {one.id}  # pyright: ignore[reportUnknownMemberType]
         near = [
             (-own.contain(kept[name]), name) for name in worth if kept[name].guards == own.guards
         ]
@@ -158,10 +159,11 @@ def compare_all(
             found[one.id] = "kept", "", ""
             if one.id not in kept:
                 kept[one.id] = own
-                index.insert(one.id, _to_minhash(own))
+                index.insert(one.id, hash_all(own))
     return found
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_decides_on_disk_what_a_comparison_of_all_decides(seed: int) -> None:
     dice = random.Random(seed)

@@ -58,6 +58,7 @@ async def review(sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path) -> Asyn
         yield run
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     "built",
     [
@@ -79,6 +80,7 @@ async def test_w4_drops_a_program_that_breaks_its_rules(
     assert finding.evidence["not_fail"]["share"] < 0.85
 
 
+@pytest.mark.long
 async def test_a_run_says_how_many_calls_are_reviewed(
     sandbox: Sandbox, reviewers: Reviewers, tmp_path: Path
 ) -> None:
@@ -90,6 +92,7 @@ async def test_a_run_says_how_many_calls_are_reviewed(
     assert asked[12] < 30 <= (asked[None] or 0)
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     "built",
     [
@@ -105,6 +108,7 @@ async def test_w4_keeps_near_misses(review: Any, built: EnvironmentCase) -> None
     assert finding.evidence["checker"]["caught"]["n"] >= 8
 
 
+@pytest.mark.long
 async def test_one_tool_that_breaks_its_rules_is_found_among_many(
     review: Any, reviewers: Reviewers
 ) -> None:
@@ -130,6 +134,7 @@ async def test_one_tool_that_breaks_its_rules_is_found_among_many(
     assert (await review(ground())).outcome == "kept"
 
 
+@pytest.mark.long
 async def test_a_limit_missed_by_one_is_found_where_both_sides_are_the_same(
     review: Any, reviewers: Reviewers
 ) -> None:
@@ -276,6 +281,7 @@ async def test_a_provider_that_does_not_know_the_prompts_cannot_review(
     )
 
 
+@pytest.mark.long
 async def test_the_same_seed_gives_the_same_finding(review: Any, reviewers: Reviewers) -> None:
     reviewers.alarms, reviewers.misses = 0.1, 0.2
     built = vary(FREE_TOP_UP)

@@ -37,6 +37,7 @@ def give_up(why: str) -> "Scene":
     pytest.skip(why)
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.soak(area="sandbox")
 @pytest.mark.parametrize("place", PLACES)
 def test_layers_are_those_the_place_is_for(place: str) -> None:

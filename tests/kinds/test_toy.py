@@ -71,6 +71,7 @@ def walked(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_a_new_kind_touches_at_most_three_files(tree: Path) -> None:
     ours = {path.relative_to(ROOT) for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
     changed = {
@@ -80,6 +81,7 @@ def test_a_new_kind_touches_at_most_three_files(tree: Path) -> None:
     assert len(changed) <= MOST_EDITS
 
 
+@pytest.mark.long
 def test_a_new_kind_goes_down_the_whole_line(walked: dict[str, Any]) -> None:
     assert walked["kinds"] == [["counters"]]
     steps = {
@@ -96,6 +98,7 @@ def test_a_new_kind_goes_down_the_whole_line(walked: dict[str, Any]) -> None:
     assert {path.split("/")[1] for path in walked["written"]} >= {"sft", "rl", "dataset"}
 
 
+@pytest.mark.long
 def test_its_gates_are_asked_or_say_why_not(walked: dict[str, Any]) -> None:
     found = {
         (gate, outcome): (reason, detail) for gate, outcome, reason, detail, _ in walked["gates"]

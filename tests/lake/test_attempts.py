@@ -84,6 +84,7 @@ async def test_a_commit_that_comes_first_stands_although_somebody_began_to_void_
     assert len(lake.read(Seed, "r1")) == len(lake.read(Attrition, "r1")) == 1
 
 
+@pytest.mark.long
 async def test_what_a_void_attempt_wrote_never_counts_compacted_or_not(
     lake: Lake, make_turn: Turn, save: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:

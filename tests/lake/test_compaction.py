@@ -52,6 +52,7 @@ def _rows(lake: Lake) -> tuple[list[str], dict[str, str], int]:
     )
 
 
+@pytest.mark.long(cases=1)
 @PLACES
 def test_the_same_rows_in_fewer_files(place: str, fill: Fill) -> None:
     lake = Lake(place)
@@ -177,6 +178,7 @@ def test_of_two_that_compact_at_once_one_looks_again(
     assert len(lost) == 1  # replaced by ours and still in its grace; what lost is gone
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="lake")
 def test_killed_anywhere_it_leaves_the_same_rows(
     lake: Lake, fill: Fill, monkeypatch: pytest.MonkeyPatch

@@ -41,6 +41,7 @@ def begin(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Begin:
     return run
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="lake")
 @pytest.mark.parametrize("seed", range(count(1, 10)))
 def test_on_a_bad_day_every_batch_is_there_once(begin: Begin, seed: int) -> None:
@@ -68,6 +69,7 @@ def test_on_a_bad_day_every_batch_is_there_once(begin: Begin, seed: int) -> None
     assert sum(met.values()) > 10, met
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", ["refuse", "fail", "late", "lose", "trickle"])
 def test_one_fault_at_each_request_of_a_put_and_a_read_is_survived(
     begin: Begin, fault: str
@@ -99,6 +101,7 @@ def test_an_answer_that_stalls_is_asked_for_again(begin: Begin) -> None:
         assert faults.met["stall"] == 1
 
 
+@pytest.mark.long
 def test_a_service_that_only_refuses_is_named(begin: Begin) -> None:
     with begin(faults := Faults()) as place:
         store = open_store(place)
@@ -120,6 +123,7 @@ def test_a_service_that_lists_late_is_refused(begin: Begin) -> None:
         open_store(place)
 
 
+@pytest.mark.long
 def test_a_file_in_many_parts_is_put_once(begin: Begin) -> None:
     """From 100 MB on, an object is uploaded in parts; the condition holds when they are joined."""
     large = b"0123456789" * 10_500_000

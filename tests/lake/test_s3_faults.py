@@ -44,6 +44,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, *words: str) -> Iterator[S3Store]:
         S3FileSystem.clear_instance_cache()
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize(
     ("code", "status", "mend"),
     [
@@ -69,6 +70,7 @@ def test_what_the_store_refuses_for_good_is_named(
             assert not refused.value.retryable
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("code", ["InternalError", "SlowDown", "ServiceUnavailable"])
 def test_what_mends_itself_is_asked_again(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with refusing(monkeypatch, code, "503", "4") as store:

@@ -82,6 +82,7 @@ def test_the_ledger_stays_whole(full: Lake) -> None:
     assert fetch(full, f"select count(*) from attrition where run = '{FIRST}'") == [(count,)]
 
 
+@pytest.mark.long
 def test_it_stays_away_when_the_run_is_merged_and_rolled_up(full: Lake, gone: str) -> None:
     before = ask_program(Path(full.url))
     assert compact(full, FIRST).rollups
@@ -89,6 +90,7 @@ def test_it_stays_away_when_the_run_is_merged_and_rolled_up(full: Lake, gone: st
     assert gone not in {row[0] for row in before["rollouts"]}
 
 
+@pytest.mark.long
 def test_the_shell_does_not_see_it_either(full: Lake, gone: str) -> None:
     answers = ask_shell(Path(full.url))
     assert answers == ask_program(Path(full.url))

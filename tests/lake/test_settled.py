@@ -97,6 +97,7 @@ def find(lake: Lake, *tables: str) -> set[str]:
     return {*find_settled(lake, RUNS, SQLS, tables)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["disk", "s3"], indirect=True)
 def test_what_it_says_is_what_listing_says(lake: Lake) -> None:
     found = find_settled(lake, RUNS, SQLS, [*TABLES, *VIEWS])
@@ -120,6 +121,7 @@ def test_no_run_is_listed_and_the_answer_is_right(
     assert listed == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", ["batch", "event", "aside", "merge", "rollup"])
 def test_a_run_that_changed_is_not_in_it(
     lake: Lake, fill: Callable[..., None], change: str, make_stamp: Callable[..., Stamp]
@@ -145,6 +147,7 @@ def test_a_run_that_changed_is_not_in_it(
     assert (after == before) == (change == "rollup")
 
 
+@pytest.mark.long
 def test_what_was_deleted_by_hand_is_told_and_not_answered_wrongly(lake: Lake) -> None:
     (seeds,) = lake.snapshot("r1", ["seeds"]).files["seeds"]
     lake.store.delete(seeds.name)
@@ -163,6 +166,7 @@ def test_a_run_that_was_removed_leaves_no_row(lake: Lake) -> None:
     assert "r1" not in find(lake, "seeds")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["all", "head", "part", "damage", "views"])
 def test_without_it_runs_are_listed_and_compaction_makes_it_again(
     lake: Lake, loss: str, monkeypatch: pytest.MonkeyPatch
@@ -189,6 +193,7 @@ def test_without_it_runs_are_listed_and_compaction_makes_it_again(
         assert find(lake, *TABLES) == {*RUNS}
 
 
+@pytest.mark.long
 def test_compaction_makes_it_again_once_it_lacks_enough(
     lake: Lake, fill: Callable[..., None]
 ) -> None:
@@ -211,6 +216,7 @@ def test_compaction_makes_it_again_once_it_lacks_enough(
     ask_all(lake)
 
 
+@pytest.mark.long
 def test_a_run_that_changes_while_it_is_looked_at_stays_out(
     lake: Lake, fill: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +264,7 @@ def _age(lake: Path) -> None:
         os.utime(folder, ns=(now.st_atime_ns, now.st_mtime_ns - 3600 * 10**9))
 
 
+@pytest.mark.long
 def test_a_lake_that_was_copied_is_listed(lake: Lake, place: str, tmp_path: Path) -> None:
     before = ask_all(lake)
     shutil.copytree(place, tmp_path / "copy", copy_function=shutil.copy)

@@ -24,6 +24,7 @@ def broken_in(lake: Lake) -> dict[str, list[Quarantine]]:
     return group_rows([one for one in found.breaches if one.severity == "row"])
 
 
+@pytest.mark.long
 @PLACES
 def test_a_run_is_surveyed_where_it_lies(place: str) -> None:
     lake, line = Lake(place), make_line()

@@ -68,6 +68,7 @@ def _finish(process: subprocess.Popen[str]) -> tuple[list[str], str]:
     return said.split("\n")[:-1], errors if died is not None and died != 0 else ""
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="lake")
 def test_killed_writers_lose_nothing_they_published_and_litter_no_view(
     tmp_path: Path, request: pytest.FixtureRequest
@@ -110,6 +111,7 @@ def test_killed_writers_lose_nothing_they_published_and_litter_no_view(
     assert not list((tmp_path / "lake").rglob(".part-*"))
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="lake")
 @PLACES
 def test_two_processes_race_for_one_bucket(place: str) -> None:
@@ -127,6 +129,7 @@ def test_two_processes_race_for_one_bucket(place: str) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="lake")
 @pytest.mark.parametrize(
     ("place", "grace"), [("file", "3600"), ("file", "0"), ("s3", "0")], indirect=["place"]

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from datasketch import MinHash, MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
 
 from envmill.language.similarity import Near, Runs
 
@@ -26,6 +25,9 @@ def draw_runs(dice: random.Random) -> list[Runs]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_finds_what_an_index_in_memory_finds(seed: int) -> None:
+    # Imported here because the import takes a second, and every process that collects tests would pay for it.
+    from datasketch import MinHash, MinHashLSH  # pyright: ignore[reportMissingTypeStubs]
+
     sets, near, plain = (
         draw_runs(random.Random(seed)),
         Near(0.35),

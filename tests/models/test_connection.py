@@ -26,6 +26,7 @@ ENDPOINT = Endpoint("http://box/v1", Secret(KEY), "OPENAI_API_KEY")
 BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
 
 
+@pytest.mark.long(cases=22)
 @pytest.mark.parametrize("vendor", ["openai", "responses", "anthropic"])
 @pytest.mark.parametrize(
     ("fault", "kind"),

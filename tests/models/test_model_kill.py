@@ -93,6 +93,7 @@ def list_answered(folder: Path) -> set[int]:
     return {int(call.subject.strip("<>")) for call in read_known(folder, sealing=False).values()}
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="models")
 @pytest.mark.parametrize("run", range(RUNS))
 def test_a_killed_asker_repeats_at_most_what_was_in_flight(

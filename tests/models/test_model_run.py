@@ -46,6 +46,7 @@ def answer_all(vendors: Loopback, latency: float = 0.05) -> None:
     vendors.set(latency=latency)
 
 
+@pytest.mark.long(cases=1)
 @VENDORS
 async def test_a_budget_reached_among_64_in_flight_finishes_those_and_can_be_resumed(
     vendors: Loopback, tmp_path: Path, vendor: str
@@ -77,6 +78,7 @@ async def test_a_budget_reached_among_64_in_flight_finishes_those_and_can_be_res
     assert vendors.counts()["total"] == 200
 
 
+@pytest.mark.long
 def test_two_processes_on_one_budget_do_not_double_it(vendors: Loopback, tmp_path: Path) -> None:
     answer_all(vendors)
     allowed = 60 * CALL
@@ -130,6 +132,7 @@ async def test_a_missing_or_wrong_key_costs_one_round_of_calls(
     assert not key or key not in repr(ended)
 
 
+@pytest.mark.long(cases=1)
 @VENDORS
 def test_a_loop_closed_and_reopened_sends_every_call_once(
     vendors: Loopback, tmp_path: Path, vendor: str
@@ -157,6 +160,7 @@ def test_a_loop_closed_and_reopened_sends_every_call_once(
     assert sum(call.retries for call in list_calls(tmp_path)) == 0
 
 
+@pytest.mark.long(cases=1)
 @VENDORS
 @pytest.mark.parametrize("crowd", [24, 80])
 async def test_a_crowd_keeps_to_its_bound_and_to_its_connections(

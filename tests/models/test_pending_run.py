@@ -86,6 +86,7 @@ def ids(settings: Settings, run: str) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.long
 async def test_a_run_through_batches_makes_what_a_run_without_makes(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +176,7 @@ async def test_whoever_waits_goes_on_though_others_found_no_room(
     assert [outcome for *_, outcome, _ in ids(settings, "r1")["exits"]] == ["kept"] * 4
 
 
+@pytest.mark.long
 async def test_a_failure_that_wants_somebody_comes_before_the_batch(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

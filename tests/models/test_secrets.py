@@ -113,6 +113,7 @@ async def walk(settings: Settings, provider: str) -> str:
     return ""
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     ("provider", "ending"),
     [

@@ -125,6 +125,7 @@ def test_what_nobody_outside_bears_is_not_shared() -> None:
     assert not any(is_limited(name) for name in ("offline", "replay", "batch-openai"))
 
 
+@pytest.mark.long
 def test_a_second_process_doubles_nothing_and_a_killed_one_leaves_its_share(
     vendors: Loopback, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ async def ask(root: str, vendor: str, folder: Path, **manner: Any) -> Answer:
         )
 
 
+@pytest.mark.long(cases=1)
 @BOTH_WAYS
 async def test_a_server_that_works_for_most_of_the_setting_is_asked_once(
     vendors: Loopback, tmp_path: Path, vendor: str, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +89,7 @@ async def test_files_and_lists_of_a_server_are_not_waited_for_so_long(
     await provider.close()
 
 
+@pytest.mark.long(cases=1)
 @STREAMS
 async def test_a_stream_that_goes_on_slowly_is_heard_to_its_end(
     vendors: Loopback, tmp_path: Path, vendor: str
@@ -142,6 +144,7 @@ async def test_a_price_that_is_unknown_is_unknown_for_what_may_have_been_paid_to
     assert (call.possibly_paid, call.possibly_paid_cost) == (1, None)
 
 
+@pytest.mark.long(cases=2)
 @BOTH_WAYS
 async def test_a_server_that_never_answers_is_asked_once_and_may_have_been_paid(
     vendors: Loopback, tmp_path: Path, vendor: str

@@ -46,6 +46,7 @@ async def ask(root: str, vendor: str, folder: Path, **manner: Any) -> Answer:
         )
 
 
+@pytest.mark.long(cases=26)
 @BOTH_WAYS
 @FAULTS
 async def test_a_passing_fault_is_outlived(
@@ -59,6 +60,7 @@ async def test_a_passing_fault_is_outlived(
     assert call.possibly_paid == (fault not in UNPAID)
 
 
+@pytest.mark.long(cases=3)
 @VENDORS
 @FAULTS
 async def test_a_lasting_fault_is_an_outage_and_no_verdict(
@@ -169,6 +171,7 @@ async def test_a_refusal_is_a_typed_failure_that_says_so(
     assert {call.outcome for call in list_calls(tmp_path)} == {"failure"}
 
 
+@pytest.mark.long(cases=1)
 @BOTH_WAYS
 async def test_a_burst_of_every_fault_loses_and_doubles_nothing(
     vendors: Loopback, tmp_path: Path, vendor: str

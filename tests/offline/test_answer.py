@@ -74,6 +74,7 @@ def ask_here(questions: list[Question]) -> str:
     return hashlib.sha256("".join(said).encode()).hexdigest()
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 def test_same_question_gives_the_same_bytes_in_other_processes_with_other_hash_seeds() -> None:
     questions = list_questions()[:: count(3, 1)]

@@ -30,6 +30,7 @@ def draw_briefs(part: int) -> list[tuple[Brief, int]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs_do_what_the_domain_model_says(part: int) -> None:

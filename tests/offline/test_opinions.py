@@ -114,6 +114,7 @@ def test_what_a_right_program_does_passes(theme: str, number: int) -> None:
         assert judge(theme, number, call, seen) == "pass", (call, seen)
 
 
+@pytest.mark.long
 def test_rows_in_other_orders_are_the_same_answer() -> None:
     """Over tables a reply names columns in the order of the query."""
     turned = 0

@@ -48,6 +48,7 @@ def compose(theme: str, number: int):
     return compose_domain(Brief(theme=theme, text=THEMES[theme], number=number), SEED)
 
 
+@pytest.mark.long(cases=1)
 @each_environment
 def test_every_stored_test_ends_as_expected_and_for_the_reason_meant(
     theme: str, number: int

@@ -99,6 +99,7 @@ LARGE = [(theme, SIZES[place % len(SIZES)]) for place, theme in enumerate(SAMPLE
 PARTS = count(1, 4)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_large_environment_keeps_its_rules_in_the_jail(part: int) -> None:

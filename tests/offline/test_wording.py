@@ -48,6 +48,7 @@ def find_commonest(
     return frame, times / REQUESTS
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 @pytest.mark.parametrize("mask", [mask_fields, mask_orders], ids=["fields_masked", "orders_masked"])
 def test_no_sentence_frame_covers_more_than_three_in_a_hundred_requests(

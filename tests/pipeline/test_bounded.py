@@ -33,6 +33,7 @@ CONFIG = RunConfig(
 _TIMES = {"seconds", "happened_at", "try_number"}
 
 
+@pytest.mark.long
 async def test_stripes_of_small_buckets_make_the_same_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

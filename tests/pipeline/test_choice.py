@@ -241,6 +241,7 @@ def _plan(seed: Seed) -> Blueprint:
     return Blueprint.model_validate({"kind": "sql", "brief": seed.brief, "origin": origin, **told})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recipe", GROWN)
 async def test_nights_that_grow_their_themes_share_no_seed(
     tmp_path: Path, recipe: RecipeName

@@ -50,6 +50,7 @@ def foresee(settings: Settings, config: RunConfig) -> dict[tuple[str, str], Fore
     return {(one.step, one.prompt): one for one in found}
 
 
+@pytest.mark.long
 def test_attempts_of_a_model_are_counted_as_scripts_took_them_until_one_did(past: Settings) -> None:
     names = {
         (step, prompt.name)
@@ -87,6 +88,7 @@ def test_texts_of_a_corpus_are_counted_and_the_factorys_own_themes_are_not(past:
     assert ("environments-mine", "theme") not in foresee(past, CONFIG)
 
 
+@pytest.mark.long
 def test_a_model_that_judges_reads_each_scenario_once_and_each_difference_twice(
     past: Settings,
 ) -> None:

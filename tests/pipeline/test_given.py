@@ -74,6 +74,7 @@ def list_kept(settings: Settings, run: str, lap: str, stage: str) -> set[str]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", ["more", "harder"])
 def test_environments_enter_as_they_are_and_no_model_is_asked_about_them(
     first: Settings, run: str
@@ -94,6 +95,7 @@ def test_environments_enter_as_they_are_and_no_model_is_asked_about_them(
     assert {row.tokens for row in rows} == {0}
 
 
+@pytest.mark.long
 def test_numbers_go_on_behind_those_of_the_earlier_run(first: Settings) -> None:
     drafted = {(one.environment, one.number) for one in read(first, Draft, "more").values()}
     assert {number for _, number in drafted} <= {3, 4}
@@ -103,11 +105,13 @@ def test_numbers_go_on_behind_those_of_the_earlier_run(first: Settings) -> None:
     }
 
 
+@pytest.mark.long
 def test_lines_of_the_earlier_run_are_taken(first: Settings) -> None:
     known = {one.what for one in read(first, PlannedErrand, "first").values()}
     assert not known & {one.what for one in read(first, PlannedErrand, "more").values()}
 
 
+@pytest.mark.long
 def test_each_easy_scenario_gets_a_harder_one(first: Settings) -> None:
     choice = find_choice(Lake(first.lake), "harder")
     assert choice is not None

@@ -56,6 +56,7 @@ def run_line(folder: Path, provisional: bool) -> tuple[Settings, dict[str, list[
     return settings, {name: views.execute(question).fetchall() for name, question in asked.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("provisional", [False, True])
 def test_it_goes_on_marked_and_leaves_only_when_asked_for(
     tmp_path: Path, provisional: bool, monkeypatch: pytest.MonkeyPatch

@@ -123,6 +123,7 @@ def ask(settings: Settings, question: str) -> list[Any]:
     return open_views(Lake(settings.lake), question=question).execute(question).fetchall()
 
 
+@pytest.mark.long
 def test_nobody_is_lost_between_two_steps(finished: tuple[Settings, Counting]) -> None:
     rows = ask(
         finished[0], "select lap || '-' || stage, entered, kept, dropped, error, made from funnel"
@@ -160,6 +161,7 @@ class Repeating(Counting):
         return author.answer(prompt, inputs, seed, sample, 0.0, talk)
 
 
+@pytest.mark.long
 async def test_the_same_thing_made_twice_is_dropped_with_a_reason(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     filtered = STEPS[: STEPS.index(STEP["scenarios-filter"]) + 1]
@@ -289,6 +291,7 @@ def test_a_run_is_finished_when_it_says_so_and_lacks_nothing(
     assert not is_finished(lake, "r1"), "the program is another one by now"
 
 
+@pytest.mark.long
 async def test_an_outage_fails_the_step_after_saving_the_rest_and_only_the_rest_runs_again(
     finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,6 +381,7 @@ async def test_the_same_seed_gives_the_same_run_in_other_processes_that_share_th
     assert contents(settings) == contents(finished[0])
 
 
+@pytest.mark.long
 async def test_a_recording_plays_the_run_back(finished: tuple[Settings, Counting]) -> None:
     settings = finished[0]
     config = CONFIG.model_copy(update={"provider": "replay", "recording": "r1"})
@@ -392,6 +396,7 @@ async def test_a_recording_plays_the_run_back(finished: tuple[Settings, Counting
     ]
 
 
+@pytest.mark.long
 async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: Path) -> None:
     settings, config = (
         settings_in(tmp_path),
@@ -430,6 +435,7 @@ async def test_a_review_is_asked_for_and_played_back_in_all_its_roles(tmp_path: 
         assert ({one.prompt for one in foreseen} >= {"tester", "checker"}) is review
 
 
+@pytest.mark.long
 async def test_a_judge_is_calibrated_and_rules_on_what_passes(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     config = CONFIG.model_copy(
@@ -506,6 +512,7 @@ async def test_a_bug_in_one_item_is_a_row_and_not_a_crash(
     assert ask(settings, "select distinct outcome, reason from exits") == [("error", "bug")]
 
 
+@pytest.mark.long
 async def test_a_run_recorded_to_a_file_plays_back_in_another_lake(tmp_path: Path) -> None:
     path = tmp_path / "kept" / "run.jsonl"
     recording = settings_in(tmp_path / "recording")

@@ -72,6 +72,7 @@ def undisturbed(folder: Path) -> Settings:
     return settings
 
 
+@pytest.mark.long
 def test_the_tables_say_what_died_where_and_why(undisturbed: Settings, folder: Path) -> None:
     assert ask(undisturbed, _PROMISES) == []
     told = ask(
@@ -83,6 +84,7 @@ def test_the_tables_say_what_died_where_and_why(undisturbed: Settings, folder: P
     assert reached == {(step.lap, step.stage) for step in STEPS}, "the run is too small to tell"
 
 
+@pytest.mark.long
 def test_nothing_kept_fails_an_audit_with_fresh_seeds(
     undisturbed: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ async def refuse(posed: ScenarioCase, means: GateContext) -> Finding:
     return drop("S9", "expected_value", f"scenario {posed.scenario.number} names its value")
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("observe", [True, False])
 def test_a_run_that_observes_drops_nothing_and_exports_nothing_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, observe: bool
@@ -142,6 +143,7 @@ def test_a_run_that_observes_drops_nothing_and_exports_nothing_of_it(
     assert "--observe" in told[0][1]
 
 
+@pytest.mark.long
 def test_what_nobody_solves_is_observed_too(tmp_path: Path) -> None:
     lake, found = run_line(tmp_path, observe=True, probe="skilled@0")
     views = open_views(lake)
@@ -162,6 +164,7 @@ def test_what_the_filter_would_drop_is_observed_and_what_cannot_be_played_is_dro
     assert [one.outcome for one in observe_findings(found)] == ["observed", "dropped", "kept"]
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("tier", ["", "suspected"])
 def test_without_a_judge_it_is_kept_and_leaves_only_when_asked_for(
     tmp_path: Path, tier: str
@@ -182,6 +185,7 @@ def test_without_a_judge_it_is_kept_and_leaves_only_when_asked_for(
     assert "suspicions undecided 2" in " ".join(item.why for item in list_queue(lake, "r1"))
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     ("verdict", "outcome", "exits"),
     [
@@ -198,6 +202,7 @@ def test_a_judge_decides(tmp_path: Path, verdict: str, outcome: str, exits: Any)
     assert ("scenarios", "suspected", 1) not in found["tiers"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("config", "calls"),
     [({}, []), ({"suspicions": "judge"}, [2]), ({"judge": "openai:judge-1"}, [2])],
@@ -216,6 +221,7 @@ def test_an_estimate_counts_two_readings_of_each_suspicion(
     ]
 
 
+@pytest.mark.long
 def test_a_run_that_keeps_suspicions_asks_nobody(tmp_path: Path) -> None:
     _, found = run_line(tmp_path, answer("yes"), suspicions="keep")
     assert found["exits"] == [("kept", "", 2)]

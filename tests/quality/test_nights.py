@@ -84,6 +84,7 @@ def test_too_few_nights_or_rows_say_nothing() -> None:
     assert "environments.tools" in measure(draw_night(5, environments=6))
 
 
+@pytest.mark.long
 def test_the_suites_name_what_is_broken_in_words() -> None:
     nights, tonight = before(2), draw_night(7, drifted=DRIFTS["longer requests"])
     tonight["scenarios"].loc[0, "polarity"] = "shout"
@@ -109,6 +110,7 @@ def test_a_quiet_night_meets_every_expectation() -> None:
     assert run_suites("r1", tonight, bound(measure(tonight), before(3))) == {}
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda one: one.name)
 def test_every_expectation_can_fail(frame: object) -> None:
     """Of each column one value that it must not have."""
@@ -176,6 +178,7 @@ def test_a_run_of_the_lake_becomes_frames(tmp_path: Path) -> None:
     assert run_suites("r1", frames, {}) == {}
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     ("record", "changes", "column"),
     [
@@ -258,6 +261,7 @@ def judge(lake: Lake, run: str) -> tuple[bool, list[str], int]:
     return found.passes, list(found.broken), nights
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("words", "passes"), [(10, True), (60, False)])
 def test_a_night_is_compared_with_those_of_its_family_until_it_is_accepted(
     tmp_path: Path, words: int, passes: bool
@@ -302,6 +306,7 @@ def test_data_docs_ask_nothing_of_the_network(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_docs_of_a_planted_drift_show_it_and_nothing_else(tmp_path: Path) -> None:
     broken = show_drift(tmp_path, "longer requests")
     assert list(broken) == ["scenarios.words mean"]
@@ -319,6 +324,7 @@ def test_a_drift_that_nobody_plants_is_named(tmp_path: Path) -> None:
         drifted.main([str(tmp_path), "gravity"])
 
 
+@pytest.mark.long
 def test_docs_are_written_of_a_night_that_was_judged_alone(tmp_path: Path) -> None:
     lake = Lake(tmp_path / "lake")
     make_line().write(lake, "r1", FINGERPRINTS)
@@ -330,6 +336,7 @@ def test_docs_are_written_of_a_night_that_was_judged_alone(tmp_path: Path) -> No
         assert write_night(connection, "r1", tmp_path / "docs") == tmp_path / "docs/index.html"
 
 
+@pytest.mark.long
 def test_nothing_heavy_is_imported_before_a_night_is_judged() -> None:
     code = (
         "import sys, flows.factory, quality.nights.judging; print({'great_expectations', "

@@ -195,6 +195,7 @@ def test_every_promise_has_its_specimen() -> None:
     assert {one for one in EACH if one[1] not in ALIKE} == set(BROKEN)
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize("promise", BROKEN, ids=".".join)
 def test_a_broken_promise_is_named(lake: Lake, promise: tuple[str, str]) -> None:
     line = make_line()

@@ -50,6 +50,7 @@ def by_id(item: Item) -> str:
     return item.id
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("item", PLAYED, ids=by_id)
 async def test_no_two_scenarios_are_about_the_same_records_or_begin_alike(
     jail: Sandbox, item: Item

@@ -44,6 +44,7 @@ def test_no_fewer_are_caught_and_the_page_says_so() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="real_authors")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_was_caught_is_caught(jail: Sandbox) -> None:

@@ -94,6 +94,7 @@ async def test_documents_become_domains_with_tables_walks_and_a_licence() -> Non
         assert all(set(walk) <= known and len(walk) > 1 for walk in one.outline.walks)
 
 
+@pytest.mark.long
 async def test_the_factory_names_documents_of_twenty_domains() -> None:
     """Of service models and OpenAPI documents, by the one setting `--documents list:services`; each
     domain gives seeds."""
@@ -390,11 +391,13 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return run
 
 
+@pytest.mark.long
 def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
     check_walk([finished])
     assert {one.licence for one in Lake(finished.lake).read(Environment, "r1")} == {"Apache-2.0"}
 
 
+@pytest.mark.long
 def test_a_scenario_goes_along_a_walk(finished: Settings) -> None:
     lake = Lake(finished.lake)
     homes = {one.id: one for one in lake.read(Environment, "r1")}
@@ -411,12 +414,14 @@ def test_a_scenario_goes_along_a_walk(finished: Settings) -> None:
     assert lake.read(Scenario, "r1")
 
 
+@pytest.mark.long
 async def test_every_kept_path_is_a_chain_that_the_validator_passes(
     finished: Settings, jail: Sandbox
 ) -> None:
     await check_chains([finished], jail)
 
 
+@pytest.mark.long
 def test_each_step_of_the_funnel_is_counted(finished: Settings) -> None:
     rows = ask(
         finished,
@@ -428,6 +433,7 @@ def test_each_step_of_the_funnel_is_counted(finished: Settings) -> None:
     assert counted.get("end_state", 0) + counted.get("function_match", 0) >= 1
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mcp")
 @pytest.mark.skipif(
     not count(0, 1), reason="under `make test` recipes awm and envfactory: make soak AREA=mcp"

@@ -42,6 +42,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return run
 
 
+@pytest.mark.long
 def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
     check_walk([finished])
     lake = Lake(finished.lake)
@@ -54,6 +55,7 @@ def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
     assert {one.licence for one in lake.read(Environment, "r1")} == {"Apache-2.0"}
 
 
+@pytest.mark.long
 def test_merged_chains_alone_are_offered_and_a_path_contains_its_own(finished: Settings) -> None:
     """The embedded author finds most of them infeasible: it asks for nothing that has to be worked
     out."""
@@ -64,12 +66,14 @@ def test_merged_chains_alone_are_offered_and_a_path_contains_its_own(finished: S
     assert [one for one in followed if (one.sampler, one.share) != ("merge", 1.0)] == []
 
 
+@pytest.mark.long
 async def test_every_kept_graph_is_one_that_the_validator_passes(
     finished: Settings, jail: Sandbox
 ) -> None:
     await check_chains([finished], jail)
 
 
+@pytest.mark.long
 async def test_chains_are_merged_where_they_meet(finished: Settings) -> None:
     """Every chain that is drawn has a node that takes from two others, or one that two others take
     from; some have both."""
@@ -79,6 +83,7 @@ async def test_chains_are_merged_where_they_meet(finished: Settings) -> None:
     assert [chain for chain in drawn if not is_meeting(chain)] == []
 
 
+@pytest.mark.long
 def test_scenarios_are_kept(finished: Settings) -> None:
     drafts = {one.id: one for one in Lake(finished.lake).read(Draft, "r1")}
     kept = [drafts[one.draft] for one in Lake(finished.lake).read(Scenario, "r1")]

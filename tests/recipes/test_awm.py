@@ -119,10 +119,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> list[Settings]:
     return asyncio.run(walk_recipe("awm", tmp_path_factory.mktemp("awm")))
 
 
+@pytest.mark.long
 def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None:
     check_walk(finished)
 
 
+@pytest.mark.long
 def test_what_was_made_names_the_prompt_it_was_got_with(finished: list[Settings]) -> None:
     lake, asked = (
         Lake(finished[0].lake),
@@ -134,6 +136,7 @@ def test_what_was_made_names_the_prompt_it_was_got_with(finished: list[Settings]
         }
 
 
+@pytest.mark.long
 def test_names_that_go_no_further_say_why(finished: list[Settings]) -> None:
     rows = ask(finished[0], "select outcome, reason, detail from attrition where gate = 'choice'")
     assert rows
@@ -147,6 +150,7 @@ def test_names_that_go_no_further_say_why(finished: list[Settings]) -> None:
     assert all(outcome == "dropped" and detail for outcome, _, detail in rows)
 
 
+@pytest.mark.long
 def test_an_exported_folder_scores_where_nothing_is_installed(finished: list[Settings]) -> None:
     homes = sorted(path.parent for path in Path(finished[0].bundles).rglob("bundle.json"))
     assert homes
@@ -158,6 +162,7 @@ def test_an_exported_folder_scores_where_nothing_is_installed(finished: list[Set
     }
 
 
+@pytest.mark.long
 def test_scenarios_are_judged_by_the_columns_policies(finished: list[Settings]) -> None:
     scenarios = [
         one for one in Lake(finished[0].lake).read(Scenario, "r1") if one.polarity == "achieve"
@@ -166,6 +171,7 @@ def test_scenarios_are_judged_by_the_columns_policies(finished: list[Settings]) 
     assert all(one.verifier.goals for one in scenarios)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="recipes")
 async def test_mistakes_that_are_never_mended_do_not_get_through(tmp_path: Path) -> None:
     planted = PLANTED if count(0, 1) else [("code", "missing_where")]
@@ -180,6 +186,7 @@ async def test_mistakes_that_are_never_mended_do_not_get_through(tmp_path: Path)
     assert len(missed) <= 0.05 * len(shown), missed
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mcp")
 async def test_five_policies_earn_the_same_wherever_a_folder_is_played(
     finished: list[Settings], tmp_path: Path

@@ -120,6 +120,7 @@ DRAWN = random.Random(os.environ.get("ENVMILL_SEED", "")).sample(EVERY, count(7,
 """Other ones with every commit, all of them in a soak."""
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.soak(area="line")
 @pytest.mark.parametrize(
     ("prompt", "spoil"), [pytest.param(*one, id=f"{one[0]}-{one[1].__name__}") for one in DRAWN]
@@ -144,6 +145,7 @@ async def test_whatever_a_prompt_is_answered_the_run_ends_and_says_why(
     )
 
 
+@pytest.mark.long
 async def test_a_run_with_bad_replies_is_played_back_to_the_same_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

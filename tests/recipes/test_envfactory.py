@@ -134,6 +134,7 @@ async def find_untyped_replies(environment: Environment, jail: Sandbox) -> list[
     return find_untyped(environment, await play_tests(environment, tests, jail))
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("kind", ["", "number_as_truth", "promised_value", "wrapped_reply"])
 async def test_what_a_tool_replies_is_held_to_what_its_type_says(kind: str, jail: Sandbox) -> None:
     untyped = await find_untyped_replies(
@@ -313,6 +314,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return asyncio.run(walk_recipe("envfactory", tmp_path_factory.mktemp("envfactory")))[0]
 
 
+@pytest.mark.long
 def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
     check_walk([finished])
     lake = Lake(finished.lake)
@@ -320,12 +322,14 @@ def test_environments_and_scenarios_come_of_it(finished: Settings) -> None:
     assert all(one.verifier.goals for one in lake.read(Scenario, "r1") if one.polarity == "achieve")
 
 
+@pytest.mark.long
 async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(
     finished: Settings, jail: Sandbox
 ) -> None:
     await check_chains([finished], jail)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mcp")
 async def test_five_policies_earn_the_same_wherever_a_folder_is_played(
     finished: Settings, tmp_path: Path
@@ -333,6 +337,7 @@ async def test_five_policies_earn_the_same_wherever_a_folder_is_played(
     assert await check_five(finished, "r1", count(1, 20), tmp_path) == count(1, 20)
 
 
+@pytest.mark.long
 def test_rollouts_say_how_their_steps_compare_with_the_reference_path(finished: Settings) -> None:
     rollouts = [one for one in Lake(finished.lake).read(Rollout, "r1") if one.outcome != "error"]
     assert rollouts
@@ -355,6 +360,7 @@ def pick_shared(settings: Settings) -> tuple[Scenario, Environment]:
     return one, homes[one.environment]
 
 
+@pytest.mark.long
 def test_some_environments_have_a_tool_of_the_users_own_which_the_agent_is_not_shown(
     finished: Settings,
 ) -> None:
@@ -392,6 +398,7 @@ async def test_a_plan_that_wants_one_is_not_built_without(jail: Sandbox) -> None
         assemble_environment(wanting, reply, cast(ModelSession, Scripted()))
 
 
+@pytest.mark.long
 async def test_the_agent_cannot_do_what_is_the_users(finished: Settings, jail: Sandbox) -> None:
     scenario, environment = pick_shared(finished)
     alone = [call.model_copy(update={"actor": "agent"}) for call in scenario.oracle]
@@ -410,6 +417,7 @@ async def test_the_agent_cannot_do_what_is_the_users(finished: Settings, jail: S
     assert [one.verdict.outcome for one in (asked, tried, left_out)] == ["pass", "fail", "fail"]
 
 
+@pytest.mark.long
 def test_a_bundle_plays_the_user_who_acts(finished: Settings) -> None:
     scenario, environment = pick_shared(finished)
     deeds = list_deeds(scenario.oracle)

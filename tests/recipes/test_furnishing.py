@@ -175,6 +175,7 @@ async def test_what_can_be_seen_before_anything_runs_is_said(
     assert "melted" in told
 
 
+@pytest.mark.long
 async def test_more_than_fourteen_environments_are_kept() -> None:
     """W10 compares programs: a written system is none of the factory's own. The same under other
     names is a copy."""

@@ -240,6 +240,7 @@ def test_every_hook_is_called() -> None:
     assert set(GIVES) == {one.name for one in fields(Recipe)} - kept
 
 
+@pytest.mark.long(cases=53)
 @pytest.mark.parametrize("hook", GIVES)
 @pytest.mark.parametrize("name", RECIPES)
 async def test_a_hook_gives_what_it_promises_or_says_that_it_does_not_apply(

@@ -59,6 +59,7 @@ def test_the_page_says_so() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="recipes")
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(

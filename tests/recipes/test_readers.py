@@ -278,6 +278,7 @@ FORGETFUL = {
 }
 
 
+@pytest.mark.long
 @of("tests")
 async def test_tests_are_green_and_find_out_who_forgets(playback: Playback, jail: Sandbox) -> None:
     reply: TestsReply = await playback.ask()

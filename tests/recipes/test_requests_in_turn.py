@@ -72,6 +72,7 @@ class OneRequest(Scripted):
         return told.model_copy(update={"requests": []}) if prompt.name == "topology" else told
 
 
+@pytest.mark.long
 async def test_a_scenario_makes_one_two_and_three_requests_in_turn(
     built: Environment, jail: Sandbox
 ) -> None:

@@ -199,6 +199,7 @@ async def pose(
     )
 
 
+@pytest.mark.long
 async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(
     built: Built, jail: Sandbox
 ) -> None:
@@ -224,6 +225,7 @@ async def test_a_chain_is_carried_out_and_its_calls_are_the_reference_path(
     assert draft.changes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
@@ -255,6 +257,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> list[Settings]:
     return asyncio.run(walk_recipe("scaleenv", tmp_path_factory.mktemp("scaleenv")))
 
 
+@pytest.mark.long
 def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None:
     check_walk(finished)
     assert all(
@@ -264,6 +267,7 @@ def test_environments_and_scenarios_come_of_it(finished: list[Settings]) -> None
     )
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mcp")
 @pytest.mark.skipif(
     not count(0, 1), reason="under `make test` recipes awm and envfactory: make soak AREA=mcp"
@@ -274,6 +278,7 @@ async def test_five_policies_earn_the_same_wherever_a_folder_is_played(
     assert await check_five(finished[0], "r1", count(1, 20), tmp_path) == count(1, 20)
 
 
+@pytest.mark.long
 async def test_every_kept_chain_passes_the_validator_and_needs_each_of_its_thoughts(
     finished: list[Settings], jail: Sandbox
 ) -> None:

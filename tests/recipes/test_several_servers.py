@@ -108,6 +108,7 @@ async def test_a_plan_of_several_servers_stands(jail: Sandbox) -> None:
         assert await find_database_faults(plan, jail) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(3))
 async def test_scenarios_use_two_servers_and_more(
     number: int, built: Environment, three: Environment, jail: Sandbox
@@ -196,6 +197,7 @@ def say_the_name(written: dict[str, Any]) -> None:
     assert named["arguments"]["query"]["kind"] == "node"
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -213,6 +215,7 @@ async def test_a_scenario_whose_servers_do_not_belong_together_is_refused(
     assert (stopped.gate, stopped.reason) == ("oracle", reason)
 
 
+@pytest.mark.long
 async def test_somebody_whom_one_server_alone_knows_is_no_fault(
     built: Environment, jail: Sandbox
 ) -> None:
@@ -255,6 +258,7 @@ def read_one_only(written: dict[str, Any]) -> None:
     written["chain"]["nodes"] = [node for node in nodes if node["id"] not in idle]
 
 
+@pytest.mark.long
 async def test_a_server_that_is_not_needed_is_refused(built: Environment, jail: Sandbox) -> None:
     """That a server is only read is no fault: the honest scenario reads in the first one who is
     meant in the second one."""
@@ -291,6 +295,7 @@ class Ignoring(Scripted):
 SCENARIOS, EVERY = count(4, 300), count(2, 5)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mechanisms")
 async def test_who_ignores_that_servers_belong_together_is_sent_back(
     built: Environment, jail: Sandbox

@@ -126,6 +126,7 @@ async def think(recipe: Recipe, talk: Talk) -> tuple[Any, Blueprint]:
     return seed, await recipe.think_up(seed, FIRST, talk.models)
 
 
+@pytest.mark.long(cases=6)
 @pytest.mark.parametrize(
     ("name", "prompt", "words"),
     [(name, *one) for name, blamed in PLANNED.items() for one in blamed],
@@ -149,6 +150,7 @@ async def build(recipe: Recipe, talk: Talk) -> tuple[Blueprint, Environment, Any
     return plan, assemble_environment(plan, program, talk.models), program
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize("name", CODE)
 async def test_programs_tests_and_scenarios_are_repaired_in_their_conversations(
     name: RecipeName, talk: Talk

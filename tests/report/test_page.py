@@ -90,6 +90,7 @@ def number(text: str) -> int:
     return int(text.replace(",", ""))
 
 
+@pytest.mark.long
 def test_every_section_is_there_on_wide_and_narrow_screens_in_light_and_dark(
     reader: Reader, finished: Told
 ) -> None:
@@ -107,6 +108,7 @@ def test_every_section_is_there_on_wide_and_narrow_screens_in_light_and_dark(
     assert grounds[0] != grounds[1] == grounds[2] != page.evaluate(GROUND)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="operations")
 def test_numbers_are_those_of_the_views_and_lead_to_as_many_rows(
     reader: Reader, crowded: Told
@@ -158,6 +160,7 @@ def test_any_attempt_of_many_is_found_and_opens(reader: Reader, crowded: Told) -
     assert page.locator(".trained").count() == 6  # one of them says what the mark means
 
 
+@pytest.mark.long
 def test_error_looks_unlike_dropped_and_the_night_before_is_compared(
     reader: Reader, example: Told
 ) -> None:
@@ -205,6 +208,7 @@ def test_keys_and_search_lead_everywhere(reader: Reader, finished: Told) -> None
     page.wait_for_selector("h1:text-is('Search')")
 
 
+@pytest.mark.long
 def test_texts_that_attack_stay_texts(reader: Reader, hostile: Told) -> None:
     page = reader.open(hostile.folder)
     ids = {row["subject"] for row in rows(hostile.folder, "candidates")} | {

@@ -121,6 +121,7 @@ def _descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="sandbox")
 async def test_random_kills_change_no_result_and_leave_nothing(settings: Settings) -> None:
     async with Sandbox.open(settings) as undisturbed:

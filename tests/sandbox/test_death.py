@@ -67,6 +67,7 @@ async def test_a_closed_sandbox_leaves_nothing_behind(settings: Settings) -> Non
     assert await asyncio.to_thread(wait_until_gone, os.getpid()) == set()
 
 
+@pytest.mark.long
 async def test_a_session_is_gone_after_its_play(sandbox: Sandbox) -> None:
     for _ in range(5):
         await sandbox.play(make_counter(), [RESET])
@@ -81,6 +82,7 @@ async def test_a_session_is_gone_after_its_play(sandbox: Sandbox) -> None:
     assert (count["sessions"], count["ready"]) == (0, 1)
 
 
+@pytest.mark.long
 async def test_time_in_which_no_reply_was_due_is_no_silence(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ STEEPEST = 1.1
 """Exponent of the processor time of a process over the size of a run."""
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="scale")
 def test_a_run_of_many_scenarios_stays_below_two_gigabytes(tmp_path: Path) -> None:
     """Under `make test` 8 scenarios, which show that the measurement runs; in full 20,000, beside 1,000."""

@@ -233,6 +233,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return walk_with(author.answer, tmp_path_factory.mktemp("planned"))
 
 
+@pytest.mark.long
 def test_a_run_keeps_a_line_for_each_place_and_drafts_follow_them(planned: Settings) -> None:
     lines, drafts = read_lines(planned), Lake(planned.lake).read(Draft, "r1")
     assert [one.number for one in lines] == [*range(10)]
@@ -249,6 +250,7 @@ def test_a_run_keeps_a_line_for_each_place_and_drafts_follow_them(planned: Setti
     assert rows == []
 
 
+@pytest.mark.long
 def test_after_an_outage_the_plan_is_not_asked_for_again_and_the_same_is_found(
     planned: Settings, tmp_path: Path
 ) -> None:
@@ -267,6 +269,7 @@ def test_after_an_outage_the_plan_is_not_asked_for_again_and_the_same_is_found(
     assert read_lines(settings) == read_lines(planned)
 
 
+@pytest.mark.long
 def test_without_a_plan_the_same_scenarios_come_and_nobody_is_asked(
     planned: Settings, tmp_path: Path
 ) -> None:
@@ -285,6 +288,7 @@ def test_a_recording_plays_the_plan_back(planned: Settings) -> None:
     assert read_lines(settings, "r2") == read_lines(planned)
 
 
+@pytest.mark.long
 def test_an_estimate_foresees_a_plan_for_each_block(planned: Settings) -> None:
     """As many as a finished run took, and with nothing known but its environments, one for each
     eight scenarios."""

@@ -70,6 +70,7 @@ def untimed(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
+@pytest.mark.long
 async def test_what_is_found_elsewhere_is_what_is_found_here_and_a_dead_keeper_is_replaced(
     settings: Settings, sandbox: Sandbox
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_keeper_holds_terminals_where_the_run_does(
     assert (told.images, told.engine, told.docker) == (tmp_path, "docker", "unix:///x")
 
 
+@pytest.mark.long
 async def test_each_keeper_has_a_core_of_its_own(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +173,7 @@ async def test_who_waits_for_a_keeper_is_not_told_yet(
         await keepers.close()
 
 
+@pytest.mark.long
 def test_no_keeper_and_no_jail_outlives_a_walk_that_was_killed() -> None:
     walk = subprocess.Popen([sys.executable, "-c", _ASKER], cwd=ROOT)
     below: list[int] = []

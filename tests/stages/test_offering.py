@@ -342,6 +342,7 @@ def _take_elsewhere(call: Call) -> Call:
     return call.model_copy(update={"arguments": call.arguments | changed})
 
 
+@pytest.mark.long
 async def test_authors_that_leave_the_chain_are_caught_and_honest_ones_never(
     sandbox: Sandbox,
 ) -> None:

@@ -125,6 +125,7 @@ def spoil(
     return None
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mechanisms")
 async def test_programs_that_break_their_plan_are_caught_and_honest_ones_kept(
     jail: Sandbox,

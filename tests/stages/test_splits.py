@@ -127,6 +127,7 @@ def cluster_plainly(environments: list[Environment]) -> list[list[str]]:
     return sorted(sorted(cluster) for cluster in clusters)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_clusters_on_disk_are_those_of_a_comparison_of_all(seed: int) -> None:
     """Domains that share some tools, all, or none."""

@@ -164,6 +164,7 @@ async def test_a_repair_nobody_can_read_ends_the_repairs(sandbox: Sandbox) -> No
     assert [type(one) for one in result.records] == [Build] * 2
 
 
+@pytest.mark.long
 async def test_the_line_walks_on_checks_that_were_written(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     config = RunConfig(

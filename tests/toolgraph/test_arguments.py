@@ -170,6 +170,7 @@ async def test_samplers_draw_list_arguments_that_can_be_carried_out(jail: Sandbo
     assert tried >= 3
 
 
+@pytest.mark.long
 async def test_what_is_offered_was_carried_out_and_the_rest_is_counted(jail: Sandbox) -> None:
     offers = await find_offers(PLACE, TESTS, {}, ("weighted", "backward"), jail)
     assert offers.chains

@@ -17,8 +17,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scipy.stats import beta
-
 import offline as author
 from envmill.base.errors import BuildError
 from envmill.base.settings import Settings
@@ -26,6 +24,7 @@ from envmill.gates import ENVIRONMENT_GATES
 from envmill.gates.base import EnvironmentCase, Finding, GateContext
 from envmill.kinds.stateful import derive_tools
 from envmill.sandbox import Program, Sandbox
+from envmill.verifiers.bounds import limit_share
 from offline.compose import compose_domain
 from offline.faults import KINDS, PlantedFault
 from offline.operators import ProgramMutant, sample_mutants, sample_traces
@@ -72,8 +71,7 @@ class Row:
     @property
     def low(self) -> float:
         """Lower bound of the rate, one-sided at 95 %, after Clopper and Pearson."""
-        hits = self.tried - self.kept
-        return float(beta.ppf(0.05, hits, self.kept + 1)) if hits else 0.0
+        return 1 - limit_share(self.kept, self.tried)
 
     def note(self, where: str, drops: Sequence[Finding]) -> None:
         self.tried += 1

@@ -16,13 +16,12 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scipy.stats import beta
-
 from envmill.base.settings import Settings
 from envmill.gates import SCENARIO_GATES
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.sandbox import Sandbox
 from envmill.stages.passing import settle
+from envmill.verifiers.bounds import limit_share
 from offline.faults import KINDS
 from tests.offline.questions import THEMES
 from tests.trust.posing import ANYTHING, Spot, choose_polarities, pose_at
@@ -110,7 +109,7 @@ async def follow(
 
 def bound(caught: int, tried: int) -> float:
     """The share caught is at least this, with 95 % confidence (Clopper and Pearson, one-sided)."""
-    return float(beta.ppf(0.05, caught, tried - caught + 1)) if caught else 0.0
+    return 1 - limit_share(tried - caught, tried)
 
 
 def tabulate(rows: Iterable[Row]) -> Iterator[str]:

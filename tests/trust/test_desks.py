@@ -22,6 +22,7 @@ CHEAP = ("desk", "document", "words")
 """Whose candidates take no time: one of each is looked at with every commit."""
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="trust")
 async def test_the_table_of_desks(tmp_path: Path, sandbox: Sandbox) -> None:
     """Under `make test` some kinds, others with every commit; in a soak all, kept in

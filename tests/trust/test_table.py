@@ -28,6 +28,7 @@ SURE = ("leaked_tool", "wrong_answer", "tell_in_the_request")
 """Kinds of which one is looked at under `make test`, another one with every commit."""
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="trust")
 async def test_the_table_at_full_count(tmp_path: Path, sandbox: Sandbox) -> None:
     """Under `make test` two of a fault and of a polarity; in a soak all of it, kept in

@@ -30,6 +30,7 @@ QUICK: tuple[RecipeName, ...] = ("awm", "scaleenv")
 """Under `make test`: to part the documents of the third takes longer than all else."""
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="trust")
 @pytest.mark.parametrize(
     "recipe", tuple(LINES) if count(0, 1) else [random.Random("/".join(SAMPLE)).choice(QUICK)]
@@ -84,6 +85,7 @@ def check_caught(planted: Sequence[Outcome], promised: float) -> None:
     assert len(missed) <= count(len(planted) // 2, 0) + (1 - promised) * len(planted), missed
 
 
+@pytest.mark.long(cases=3)
 @pytest.mark.parametrize(
     ("kind", "theme", "look", "reason"),
     [
@@ -156,6 +158,7 @@ async def test_checks_are_written_over_tables_as_the_line_asks_for_them(jail: Sa
     assert posed.scenario.verifier.goals[0].source
 
 
+@pytest.mark.long
 async def test_a_read_that_a_plan_leaves_out_is_corrected_and_nothing_else_is(
     jail: Sandbox,
 ) -> None:

@@ -47,6 +47,7 @@ async def test_honest_programs_answer_right_and_are_denied_nothing(sandbox: Sand
     assert await find_false_denials(sandbox, PROGRAMS) == {}
 
 
+@pytest.mark.long
 async def test_the_kernel_was_not_asked_for_anything_it_had_to_deny(diagnosed: Sandbox) -> None:
     # Looking for a file that is not there is what this one does; it lives with the answer.
     looking = {"a missing file"}

@@ -54,6 +54,7 @@ async def explore(
     return seen
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="sandbox")
 async def test_every_call_is_taken_and_nothing_denied(
     released: dict[str, dict[str, Any]], diagnosed: Sandbox, sandbox: Sandbox
@@ -86,6 +87,7 @@ async def judge_checks(
     return await sandbox.judge(CheckSession(sources, scenario["init_config"], final, CLOCK))
 
 
+@pytest.mark.long
 async def test_every_check_is_taken_and_nothing_denied(
     released: dict[str, dict[str, Any]], diagnosed: Sandbox, sandbox: Sandbox
 ) -> None:

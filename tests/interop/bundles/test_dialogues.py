@@ -60,6 +60,7 @@ def follow(
         episode.close()
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda one: one.name)
 async def test_a_folder_holds_the_same_dialogue(
     policy: Policy, bundle: Bundle, jail: Sandbox
@@ -84,6 +85,7 @@ async def test_a_folder_holds_the_same_dialogue(
         )
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("manner", MANNERS)
 async def test_a_folder_has_the_same_users(manner: str, bundle: Bundle, jail: Sandbox) -> None:
     """Each manner says and does in the folder what it does in the factory."""

@@ -193,6 +193,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(("program", "words"), COMMANDS)
 def test_each_command_compares_before_anything_runs(
     folder: Path, tmp_path: Path, program: str, words: list[str]
@@ -253,6 +254,7 @@ def test_a_recording_where_the_docs_put_it_is_scored(folder: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["outcome"], done.stderr) == (0, "pass", "")
 
 
+@pytest.mark.long
 def test_a_folder_without_digests_opens_with_one_line(folder: Path, tmp_path: Path) -> None:
     """People write such folders, and an edited one is such."""
     change(POSED)(folder)

@@ -259,6 +259,7 @@ ATTACKS = [
 ]
 
 
+@pytest.mark.long(cases=3)
 @pytest.mark.parametrize(("damage", "words"), ATTACKS)
 def test_both_readers_refuse_with_the_same_words(
     folder: Path, damage: Callable[[Path], None], words: list[str]
@@ -293,6 +294,7 @@ def link_hard(home: Path) -> None:
     os.link(home.parents[1] / "stored.json", home / STOCK)
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -534,6 +536,7 @@ def test_an_exported_reader_plays_another_folder_without_its_code(
     assert (tmp_path / "ran").exists()
 
 
+@pytest.mark.long
 def test_the_command_line_plays_and_audits_a_folder_without_its_code(
     trapped: Path, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ def folders(played: list[Played], tmp_path_factory: pytest.TempPathFactory) -> d
     return write_bundles(played, tmp_path_factory.mktemp("out"))
 
 
+@pytest.mark.long
 def test_a_stranger_gets_the_factory_s_verdicts(
     played: list[Played], folders: dict[str, Path]
 ) -> None:

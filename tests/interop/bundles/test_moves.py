@@ -72,6 +72,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.long(cases=7)
 @pytest.mark.parametrize(("line", "words"), HOSTILE)
 def test_a_hostile_line_is_wrong_usage(folder: Path, tmp_path: Path, line: str, words: str) -> None:
     moves = tmp_path / "moves.jsonl"
@@ -99,6 +100,7 @@ def test_bytes_that_are_no_text_are_wrong_usage(
     ), done.stderr
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize(
     "line",
     [

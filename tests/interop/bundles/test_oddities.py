@@ -86,6 +86,7 @@ def read_in_the_factory(folder: Path) -> str:
     return ""
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_odd_value_anywhere_is_read_or_refused_in_words(folder: Path, name: str) -> None:
     path = folder / name
@@ -129,6 +130,7 @@ def play(folder: Path) -> str:
         return str(error)
 
 
+@pytest.mark.long(cases=4)
 @pytest.mark.parametrize(("name", "odd"), PLAYED)
 def test_what_is_odd_and_read_is_played_to_a_verdict_or_refused_in_words(
     folder: Path, name: str, odd: dict[str, Any]

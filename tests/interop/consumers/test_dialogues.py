@@ -98,6 +98,7 @@ def test_a_dialogue_is_a_conversation_or_left_out_by_name(name: str, tmp_path: P
         assert all("a user who answers" in reason for reason in told["left_out"].values())
 
 
+@pytest.mark.long
 def test_sessions_play_both_sides(rollouts: list[list[Rollout]], tmp_path: Path) -> None:
     """By a bare interpreter: what every adapter rests on."""
     folder = write_consumer(BARE, CARGO, tmp_path)

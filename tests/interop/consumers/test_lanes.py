@@ -152,6 +152,7 @@ def test_an_endless_tool_keeps_nobody_waiting_twice(scenarios: ScenarioSet) -> N
             assert finish(quick) == ("pass", 1.0)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="consumers")
 def test_eight_hostile_of_sixteen_change_no_verdict(scenarios: ScenarioSet) -> None:
     """Endless loops, all the memory and the longest replies beside eight who do their work."""
@@ -200,6 +201,7 @@ def test_a_refused_call_is_no_reason_to_leave_the_shared_lanes(scenarios: Scenar
     assert scenarios.lanes.quarantined == []
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("turns", range(5))
 def test_a_branch_goes_on_as_the_session_did(scenarios: ScenarioSet, turns: int) -> None:
     moves = [

@@ -29,6 +29,7 @@ def write_card() -> str:
     return parcel.beside["README.md"].decode()
 
 
+@pytest.mark.long
 def test_what_is_loaded_is_what_was_exported(tmp_path: Path) -> None:
     python, cargo = open_house("datasets==5.2.0"), make_cargo()
     for parcel in (*export_dataset(cargo), *export_sft(cargo)):

@@ -5,6 +5,8 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from envmill.interop.exporters import EXPORTERS, ExportSet, write_parcels
 from envmill.interop.exporters.atif import describe_trajectory
 from envmill.interop.harbor.tree import read_tree
@@ -49,6 +51,7 @@ def make_talk(policy: str) -> Json:
     )
 
 
+@pytest.mark.long
 def test_harbors_own_models_read_all_of_it(tmp_path: Path) -> None:
     python = open_house(HARBOR, *MODELS)
     write_parcels(pack_cargo(CARGO, ["harbor"]) + pack_cargo(make_cargo(), ["atif"]), tmp_path, "r")

@@ -94,6 +94,7 @@ def test_what_is_planted_is_found_wherever_it_stands() -> None:
     assert len(missed) <= 2, missed
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_drawn_anew_is_found_as_well(seed: int) -> None:
     missed = count_missed(draw(seed), random.Random(seed))
@@ -248,6 +249,7 @@ def count_flagged(rows: Iterable[Json]) -> int:
     return sum(bool(scan(row, "Apache-2.0")) for row in rows)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="real_authors")
 def test_no_world_of_a_real_author_is_flagged(tmp_path: Path) -> None:
     """At most 2 %, of what is kept in the repository: worlds of real authors, and what came of
@@ -266,6 +268,7 @@ def test_no_world_of_a_real_author_is_flagged(tmp_path: Path) -> None:
     assert count_flagged(rows.values()) <= 0.02 * len(rows)
 
 
+@pytest.mark.long
 def test_no_seed_of_the_factory_is_flagged() -> None:
     rows: list[Json] = [
         json.loads(line)

@@ -211,6 +211,7 @@ async def test_a_scenario_that_cannot_be_mapped_says_why(
     assert harvest.counted["scenarios"] == 2
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
@@ -306,6 +307,7 @@ async def test_what_is_mapped_is_written_and_read_back(tmp_path: Path, sandbox: 
         assert read_folder(tmp_path / name) == folder
 
 
+@pytest.mark.long
 async def test_the_public_release_is_mapped_whole_and_pays_for_nothing_what_is_known(
     sandbox: Sandbox,
 ) -> None:

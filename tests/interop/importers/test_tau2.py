@@ -60,6 +60,7 @@ async def play(
     return found["one"]
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(("domain", "count"), [("mock", 49), ("retail", 43), ("telecom", 49)])
 async def test_each_dialogue_gets_the_components_of_the_benchmarks_own_evaluator(
     domain: str, count: int, jail: Sandbox
@@ -76,6 +77,7 @@ async def test_each_dialogue_gets_the_components_of_the_benchmarks_own_evaluator
     )
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.soak(area="tau2")
 @pytest.mark.parametrize("domain", ["mock", "retail", "telecom"])
 async def test_all_tasks_at_hand_get_them(domain: str, jail: Sandbox) -> None:
@@ -86,6 +88,7 @@ async def test_all_tasks_at_hand_get_them(domain: str, jail: Sandbox) -> None:
     assert differences == []
 
 
+@pytest.mark.long
 async def test_both_sides_a_coupling_and_the_policy_come_over_and_can_be_read_again(
     tmp_path: Path, jail: Sandbox
 ) -> None:

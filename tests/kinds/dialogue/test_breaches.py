@@ -58,11 +58,13 @@ def list_named(verifier: Verifier) -> set[str]:
     return {clause for part in parts for clause in read_clauses(part.name)}
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize("title", TITLES)
 async def test_each_lost_clause_is_named_and_no_other(title: str, jail: Sandbox) -> None:
     await check_each_loss(*find(title), jail)
 
 
+@pytest.mark.long(cases=5)
 @pytest.mark.parametrize("place", PLACES)
 async def test_the_same_of_a_real_author(place: int, jail: Sandbox) -> None:
     environment, scenario, _ = find_recorded(place)
@@ -113,6 +115,7 @@ def weaken(part: Any) -> Iterator[Any]:
     yield part.model_copy(update={"call": part.call.model_copy(update={"name": "show_payouts_"})})
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("title", ["unpaid", "fraud", "seal", "firmware"])
 async def test_a_weakened_clause_is_named(title: str, jail: Sandbox) -> None:
     environment, scenario = find(title)

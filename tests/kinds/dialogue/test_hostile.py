@@ -210,6 +210,7 @@ PARTS = (
 )
 
 
+@pytest.mark.long(cases=3)
 @pytest.mark.parametrize("part", PARTS)
 async def test_a_megabyte_takes_no_longer_than_a_page(part: str) -> None:
     """Of either side. Nobody hears more than a few pages."""

@@ -39,6 +39,7 @@ async def spend(budget: Budget) -> int:
         hold.settle(COST)
 
 
+@pytest.mark.long(cases=1)
 async def test_two_machines_on_one_budget_spend_it_once(open_one: Open) -> None:
     budgets = [open_budget(open_one(home), 30 * COST.tokens) for home in ("one", "two")]
     made = await asyncio.gather(*(spend(budgets[number % 2]) for number in range(12)))
@@ -48,6 +49,7 @@ async def test_two_machines_on_one_budget_spend_it_once(open_one: Open) -> None:
     budgets[1].close()
 
 
+@pytest.mark.long(cases=1)
 async def test_what_a_machine_that_is_gone_had_set_aside_counts_as_spent(open_one: Open) -> None:
     first, second = open_one("one"), open_one("two")
     space_looks(second, StandingClock())
@@ -73,6 +75,7 @@ async def test_a_call_that_was_given_up_while_it_waited_holds_nothing(open_one: 
         assert await spend(budget) == 2
 
 
+@pytest.mark.long(cases=1)
 async def test_a_complaint_that_one_machine_heard_slows_the_other(open_one: Open) -> None:
     shares = [Shares(open_one(home)) for home in ("one", "two")]
     one, two = (Limiter("m", ModelLimits(16), shares=share) for share in shares)
@@ -106,6 +109,7 @@ def start(folder: Path, home: str, *words: object, **more: str) -> subprocess.Po
     return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("place", ["folder", "postgres", "s3"])
 @pytest.mark.soak(area="models")
 def test_what_a_killed_process_of_a_machine_held_counts_and_nothing_more(

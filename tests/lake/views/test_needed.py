@@ -33,6 +33,7 @@ def aged(lake: Lake, request: pytest.FixtureRequest) -> Lake:
     return lake
 
 
+@pytest.mark.long
 def test_every_worked_question_is_answered_alike(aged: Lake) -> None:
     with open_views(aged) as whole:
         for view in VIEWS.values():
@@ -40,6 +41,7 @@ def test_every_worked_question_is_answered_alike(aged: Lake) -> None:
             assert ask(aged, question, question) == whole.execute(question).fetchall()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("written", ['"{}"', "main.{}", "(with x as (from {}) from x)"])
 def test_every_name_is_found(example: Lake, written: str) -> None:
     with open_views(example) as whole:

@@ -111,6 +111,7 @@ def settled(lake: Lake) -> Lake:
     return lake
 
 
+@pytest.mark.long
 def test_rollups_say_what_the_tables_say(settled: Lake, example: Lake) -> None:
     assert read_all(settled) == read_all(example)
     assert (
@@ -212,6 +213,7 @@ def test_a_file_of_an_older_version_is_upgraded(
     assert ask(lake, "select * exclude (schema_version) from seeds order by id") == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["s3"], indirect=True)
 def test_a_lake_on_s3_answers_the_same(place: str, example: Lake) -> None:
     remote = Lake(place)

@@ -24,6 +24,7 @@ def test_every_column_has_a_meaning(example: Lake, view: View) -> None:
     assert all(meaning.endswith(".") for meaning in view.columns.values())
 
 
+@pytest.mark.long(cases=2)
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
 def test_three_worked_queries_answer(example: Lake, view: View) -> None:
     assert len(view.questions) == 3

@@ -83,12 +83,14 @@ def add_batch(
     return add
 
 
+@pytest.mark.long
 def test_the_shell_sees_what_the_program_sees(place: Path) -> None:
     answers = ask_shell(place)
     assert answers == ask_program(place)
     assert answers["funnel"]
 
 
+@pytest.mark.long
 def test_a_retried_batch_counts_once_and_an_uncommitted_one_not_at_all(
     place: Path, add_batch: Write
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_retried_batch_counts_once_and_an_uncommitted_one_not_at_all(
     assert sorted(json.loads(row[3])["number"] for row in answers["seeds"]) == [0, 1, 2]
 
 
+@pytest.mark.long
 def test_merged_files_count_in_place_of_what_they_replace(place: Path, add_batch: Write) -> None:
     before = ask_shell(place)
     compact(Lake(place), FIRST)

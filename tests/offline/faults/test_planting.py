@@ -100,6 +100,7 @@ def test_prose_around_leaves_the_reply_inside(prompt: str) -> None:
     assert fault.text.split("```json\n")[1].split("\n```")[0] == fault.clean
 
 
+@pytest.mark.long
 def test_the_same_faults_come_in_another_process_with_another_hash_seed() -> None:
     here = "".join(
         fault.text for prompt, kind in EVERY[::3] if (fault := plant(prompt, kind, THEME, 1))

@@ -44,6 +44,7 @@ async def show(prompt: str, kind: str, sandbox: Sandbox) -> list[bool]:
     return shown
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 def test_every_kind_is_seen_in_the_jail_or_needs_no_run() -> None:
     async def show_all(sandbox: Sandbox) -> dict[tuple[str, str], list[bool]]:

@@ -147,6 +147,7 @@ async def pose(
     )
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("theme", ["hotel_booking", "tool_lending", "laboratory_samples"])
 async def test_a_scenario_over_more_records_asks_for_the_same_and_comes_to_the_same(
     theme: str, jail: Sandbox

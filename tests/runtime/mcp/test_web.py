@@ -353,6 +353,7 @@ def test_sockets_that_send_nothing_keep_nobody_out(
         honest.close()
 
 
+@pytest.mark.long
 def test_sockets_that_read_no_answer_keep_nobody_out(
     host: JailHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:

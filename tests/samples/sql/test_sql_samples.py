@@ -80,6 +80,7 @@ def test_they_are_large_enough_and_ruled(name: str) -> None:
     assert len(load(name).scenarios) >= 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 async def test_every_gate_of_environments_keeps_them(jail: Sandbox, name: str) -> None:
     found = [
@@ -88,6 +89,7 @@ async def test_every_gate_of_environments_keeps_them(jail: Sandbox, name: str) -
     assert {one.gate: one.reason for one in found if one.outcome != "kept"} == PROVISIONAL
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 async def test_every_gate_of_scenarios_keeps_them_or_says_why_it_has_nothing_to_look_at(
     jail: Sandbox, name: str
@@ -125,6 +127,7 @@ async def test_verifiers_are_what_the_reference_path_makes_of_them(
         )
 
 
+@pytest.mark.long
 async def test_a_tool_that_touches_something_else_than_it_says_is_seen(jail: Sandbox) -> None:
     """A trigger's write and a read that are not said, and a write that is said and never comes."""
     lies: dict[str, dict[str, list[str]]] = {
@@ -161,6 +164,7 @@ async def test_sessions_reset_in_place_touch_what_sessions_of_their_own_touch(
     assert any(one["writes"] for one in touched.values())
 
 
+@pytest.mark.long
 async def test_a_read_that_nobody_declared_is_corrected_and_drops_nothing(jail: Sandbox) -> None:
     tools = [
         tool.model_copy(update={"reads": ["bookings", "charges", "rooms", "room_types"]})

@@ -212,6 +212,7 @@ HOLDS = 20
 WAKES = "(trap '' CONT; while :; do kill -CONT -1; done) &"
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("wakers", [0, 1, 24])
 async def test_a_box_stands_still_while_it_is_held(
     boxes: Boxes, small: CachedImage, wakers: int

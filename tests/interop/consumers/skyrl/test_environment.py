@@ -136,6 +136,7 @@ def test_rows_hold_what_the_data_loader_reads(ground: tuple[list[Play], Rollout,
 LIST = json.dumps({"name": "list_tools", "arguments": {}})
 
 
+@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     ("text", "codes"),
     [

@@ -74,6 +74,7 @@ def find_oracle(plays: list[Play]) -> Play:
     return next(play for play in plays if play.name == "oracle" and len(play.calls) > 0)
 
 
+@pytest.mark.long
 def test_five_policies_earn_what_they_earn_natively(ground: tuple[list[Play], Path]) -> None:
     plays, folder = ground
     told = drive(folder, [ask(play) for play in plays])
