@@ -77,7 +77,7 @@ _TRIES, _FURTHER = 12, 1_000 * _APART
 with less is refused."""
 
 _PLANNED = ("errand", "taken", "requests", "servers", "shared")
-"""What a plan adds to the prompt of a scenario: whether a mistake is made does not hang on it."""
+"""What a plan adds to the prompt of a scenario: whether a mistake is made does not depend on it."""
 _MACHINES: dict[str, Any] = dict.fromkeys(errands.WRITERS, errands) | dict.fromkeys(
     systems.WRITERS, systems
 )
@@ -205,7 +205,7 @@ def _find_fault(
 
 
 def _leave_out(prompt: str, inputs: Json, names: Sequence[str]) -> dict[str, Json]:
-    """What chance hangs on."""
+    """What chance depends on."""
     left = (*names, "summary") if prompt in _TOLD_LATER else names
     return {name: value for name, value in inputs.items() if name not in left}
 

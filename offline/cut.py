@@ -1,4 +1,4 @@
-"""A domain with some of its features: what hangs on the others is gone, phrases that mention it as
+"""A domain with some of its features: what depends on the others is gone, phrases that mention it as
 well."""
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from offline.domain import Collection, Domain, Operation
 
 
 class Featured(Protocol):
-    """Anything that may hang on a feature."""
+    """Anything that may depend on a feature."""
 
     @property
     def feature(self) -> str:

@@ -237,9 +237,9 @@ def _arrive(start: DomainWorld, trial: RuleTrial) -> DomainWorld:
 
 def foretell(world: DomainWorld, call: Call, *, whole: bool = False) -> dict[str, dict[str, Json]]:
     """Values that a call which breaks no rule changes in rows that are there, numbers and words;
-    what hangs on the day is left out.
+    what depends on the day is left out.
 
-    `whole`: all that it changes, rows that it makes and removes with it; `*` stands for a value that hangs on the day or on an id.
+    `whole`: all that it changes, rows that it makes and removes with it; `*` stands for a value that depends on the day or on an id.
     """
     before, operation = world.copy().state, world.domain.operations[call.name]
     if operation.effect == "query":

@@ -105,7 +105,7 @@ class Ruling(Contract):
     reason: str
     """Why, in its words."""
     weight: float
-    """Share of the reward that hangs on it."""
+    """Share of the reward that depends on it."""
     calibration: Calibration
     """What the weight rests on."""
 

@@ -265,7 +265,7 @@ async def _find_fixed_dates(
 async def _find_stale_dates(
     built: EnvironmentCase, drilled: Drilled, means: GateContext
 ) -> list[tuple[StoredTestReplay, str]]:
-    """Tests after which a date stands in the state that hangs on when the session began, and not on
+    """Tests after which a date stands in the state that depends on when the session began, and not on
     when the change was made.
 
     Only of a program that asked the clock before any of its tools was called.

@@ -93,7 +93,7 @@ def _list_coded(told: bytes) -> Iterator[str]:
     """In hexadecimal digits and in base64."""
     yield from (told.hex(), told.hex().upper())
     for before in range(3):
-        # Characters of base64 that hang on what stands before and behind the secret are left out.
+        # Characters of base64 that depend on what stands before and behind the secret are left out.
         skipped, kept = (0, 2, 3)[before], (before + len(told)) * 8 // 6
         for alphabet in (base64.b64encode, base64.urlsafe_b64encode):
             coded = alphabet(bytes(before) + told).decode()[skipped:kept]

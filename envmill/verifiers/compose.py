@@ -143,7 +143,7 @@ def find_objection(
     learned, again = (
         any(shows(deed.told, [fact.value]) for deed in one.deeds) for one in (run, elsewhere)
     )
-    return "it hangs on chance" if learned and not again else ""
+    return "it depends on chance" if learned and not again else ""
 
 
 def _cut(draft: Draft, fact: Fact) -> tuple[str, str]:

@@ -110,7 +110,7 @@ def _check_runs(home: Home, api: Api) -> ServicePart:
 
 
 def check_records(home: Home, api: Api) -> ServicePart:
-    """A flooded or killed server drops records of tasks without a word. Nothing hangs on them; its
+    """A flooded or killed server drops records of tasks without a word. Nothing depends on them; its
     pages show less than was done."""
     wanted = {
         "flow_runs": {"state": {"type": {"any_": ["COMPLETED"]}}},

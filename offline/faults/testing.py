@@ -26,7 +26,7 @@ def skip_setup(case: TestsCase, dice: random.Random) -> Spoilt | None:
     """A test leaves out the calls that bring its situation about."""
 
     def skip(test: PlannedTest) -> PlannedTest | None:
-        # Only where the outcome hangs on the setup: elsewhere nothing would be wrong.
+        # Only where the outcome depends on the setup: elsewhere nothing would be wrong.
         allowed = DomainWorld(case.domain, case.reply.initial_state, TODAY, case.key).allows(
             case.domain.operations[test.call.name], test.call.arguments
         )

@@ -50,7 +50,7 @@ def return_nothing(node: ast.AST) -> Iterator[Change]:
 
 
 def ignore_condition(node: ast.AST) -> Iterator[Change]:
-    """What hangs on a condition is always done, or never."""
+    """What depends on a condition is always done, or never."""
     if isinstance(node, ast.If):
         yield list(node.body)
         yield ast.Pass()

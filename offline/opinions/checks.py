@@ -16,7 +16,7 @@ CLOCK = {"today", "after", "later"}
 
 
 def write_checks(asked: ChecksInput, domain: Domain) -> ChecksReply:
-    """Goals first, the guard last. What hangs on chance, new ids and the day, is asked for by its
+    """Goals first, the guard last. What depends on chance, new ids and the day, is asked for by its
     form alone."""
     chance = _Chance(
         domain,

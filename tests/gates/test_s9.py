@@ -47,7 +47,7 @@ CASES = {
     ),
     "what is done is said, too": Case(pose(features={"facts_refused": [f"the balance: {GIVEN}"]})),
     "a fact is refused for another reason": Case(
-        answer(features={"facts_refused": ["the balance: it hangs on chance"]})
+        answer(features={"facts_refused": ["the balance: it depends on chance"]})
     ),
     "as it is": Case(pose()),
     "an id that stands on a card": Case(ask(f"{REQUEST} Her card says M1.")),

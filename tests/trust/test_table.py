@@ -117,7 +117,7 @@ def test_a_name_may_ask_for_words_besides_the_code() -> None:
         "the date: it stands in the request",
     )
     assert not is_right(
-        "scenario", "tell_in_the_request", "draft", "no_verifier", "the date: it hangs on chance"
+        "scenario", "tell_in_the_request", "draft", "no_verifier", "the date: it depends on chance"
     )
 
 

@@ -407,7 +407,7 @@ def test_an_achievement_that_must_be_told_needs_both() -> None:
         ),
         pytest.param({"reads": ()}, "looks at nothing", id="no reads"),
         pytest.param({"reads": (LEND,)}, "looks at nothing", id="writes alone"),
-        pytest.param({"again": (LISTED,)}, "hangs on chance", id="another day by chance"),
+        pytest.param({"again": (LISTED,)}, "depends on chance", id="another day by chance"),
     ],
 )
 def test_what_proves_nothing_gives_no_verifier(changes: dict[str, Any], message: str) -> None:

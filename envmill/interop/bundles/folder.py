@@ -9,7 +9,7 @@ from schemas.scenario import Scenario
 
 @dataclass(frozen=True)
 class Folder:
-    """One environment and everything that hangs on it."""
+    """One environment and everything that belongs to it."""
 
     environment: Environment
     tests: tuple[Test, ...] = ()

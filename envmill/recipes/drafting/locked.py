@@ -23,7 +23,7 @@ def render_facts(facts: Mapping[str, Json]) -> dict[str, str]:
 
 
 def render_checks(checks: Iterable[Check | WrittenCheck]) -> dict[str, str]:
-    """By what they assert; what each weighs hangs on how many others there are."""
+    """By what they assert; what each weighs depends on how many others there are."""
     return {
         one.name: one.source or canonical_json(one.model_dump(mode="json", exclude={"weight"}))
         for one in checks

@@ -118,8 +118,8 @@ function turns(of, loss, played) {
       { class: `turn ${/^[a-z]+$/.test(entry.role) ? entry.role : ""}` },
       h("p", { class: "who" }, entry.role === "assistant" ? "agent" : entry.role, trained && " ", trained),
     );
-    if (entry.reasoning) add(turn, [fold("reasoning", () => h("pre", { class: "prose" }, spell(entry.reasoning)))]);
-    if (entry.role === "system") add(turn, [fold("instructions", () => h("pre", { class: "prose" }, spell(entry.content)))]);
+    if (entry.reasoning) add(turn, [fold("reasoning", () => h("pre", { class: "prose" }, toText(entry.reasoning)))]);
+    if (entry.role === "system") add(turn, [fold("instructions", () => h("pre", { class: "prose" }, toText(entry.content)))]);
     else if (entry.role === "wait")
       add(turn, [
         h("p", {}, `${entry.seconds} s went by`),
@@ -127,7 +127,7 @@ function turns(of, loss, played) {
         played?.[at]?.length > 0 && changes(played[at]),
       ]);
     else if (entry.content)
-      add(turn, [h("p", { class: "words", dir: "auto" }, typeof entry.content === "string" ? entry.content : spell(entry.content))]);
+      add(turn, [h("p", { class: "words", dir: "auto" }, typeof entry.content === "string" ? entry.content : toText(entry.content))]);
     if (entry.role === "wait") {
       at += 1;
       hash = entry.state_hash || hash;
@@ -158,7 +158,7 @@ function toolCall(call, reply, moved, change) {
       : h(
           "p",
           { class: "empty" },
-          call.raw ? ["Could not be read, so it was never made: ", quoted(spell(call.raw))] : "No reply was recorded.",
+          call.raw ? ["Could not be read, so it was never made: ", quoted(toText(call.raw))] : "No reply was recorded.",
         );
   return h(
     "div",
@@ -194,7 +194,7 @@ function value(one) {
       "div",
       { class: "reply" },
       table(
-        keys.map((key) => column(key, (row) => (key in row ? quoted(spell(row[key])) : "–"))),
+        keys.map((key) => column(key, (row) => (key in row ? quoted(toText(row[key])) : "–"))),
         one,
         { most: 20 },
       ),

@@ -50,7 +50,7 @@ async function showScenario(id, found, first) {
               "ul",
               { class: "plain" },
               Object.entries(of.user.facts).map(([key, value]) =>
-                h("li", {}, `${key}: `, quoted(spell(value)), (of.user.hidden || []).includes(key) && " (told only when asked)"),
+                h("li", {}, `${key}: `, quoted(toText(value)), (of.user.hidden || []).includes(key) && " (told only when asked)"),
               ),
             ),
         ],
@@ -141,7 +141,7 @@ function stateTable(held) {
   return table(
     [
       column("key", ([key]) => h("code", {}, key)),
-      ...keys.map((key) => column(key, ([, one]) => (key in one ? quoted(spell(one[key])) : "–"))),
+      ...keys.map((key) => column(key, ([, one]) => (key in one ? quoted(toText(one[key])) : "–"))),
     ],
     lines,
     { most: 50 },

@@ -88,7 +88,7 @@ function json(value) {
 }
 
 // Short values on a line, long ones as they are.
-function spell(value) {
+function toText(value) {
   if (typeof value === "string") return value;
   return JSON.stringify(value) ?? "–";
 }

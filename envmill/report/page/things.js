@@ -160,7 +160,7 @@ function parameters(tool) {
             h("code", {}, key),
             needed.includes(key) ? "" : "?",
             " ",
-            h("small", {}, quoted(one.type ? spell(one.type) : ""), one.description && [": ", quoted(one.description)]),
+            h("small", {}, quoted(one.type ? toText(one.type) : ""), one.description && [": ", quoted(one.description)]),
           ),
         ),
       )

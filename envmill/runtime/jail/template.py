@@ -61,7 +61,7 @@ class Template:
         self.rolls_back = False
         """Its state is a database's: what was done to it is undone whatever its size."""
         self.live = 0
-        """Sessions that hang on it: it must outlive them."""
+        """Open sessions that were forked from it: it must outlive them."""
         self.taken = 0
         """How often a fresh process was asked for."""
 
