@@ -368,7 +368,6 @@ def test_a_killed_rebuild_leaves_no_folder(
     )
 
 
-@pytest.mark.long
 def test_what_a_run_got_since_is_no_part_of_it(
     locked: tuple[dict[str, str], Path], tmp_path: Path
 ) -> None:

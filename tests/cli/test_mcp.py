@@ -42,7 +42,6 @@ def serve(home: Home, *words: str) -> Lines:
     )
 
 
-@pytest.mark.long
 def test_a_client_plays_a_stored_scenario_and_is_scored(home: Home, tmp_path: Path) -> None:
     keep(home, SHED, *make_tests(SHED), LEND)
     moves = str(tmp_path / "moves")

@@ -45,7 +45,6 @@ def test_a_dry_run_shows_the_plan_and_starts_nothing(
     assert not (tmp_path / "lake").exists()
 
 
-@pytest.mark.long
 def test_a_preview_shows_environments_whole_and_asks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

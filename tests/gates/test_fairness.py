@@ -103,7 +103,6 @@ def test_what_counts_is_what_the_judge_confirms() -> None:
     assert told["honest"] == FairnessCount("honest", 2, 2, 1, 0, 2)
 
 
-@pytest.mark.long
 @pytest.mark.soak(area="trust")
 @pytest.mark.asyncio
 async def test_the_embedded_mapper_and_judge_are_counted(tmp_path: Any) -> None:

@@ -75,7 +75,6 @@ async def test_open_and_sealed_probes_are_all_there_are(count: int) -> None:
     assert len(dealt["sealed"]) == count // 4
 
 
-@pytest.mark.long(cases=4)
 @pytest.mark.parametrize(("gate", "swaps"), PLANTED)
 async def test_a_planted_fault_is_found_by_open_or_sealed_probes(
     sandbox: Sandbox, gate: str, swaps: tuple[Swap, ...]

@@ -28,7 +28,6 @@ RIGHT = [
 ]
 
 
-@pytest.mark.long(cases=11)
 @pytest.mark.parametrize(("gate", "reason", "swaps"), FAULTY)
 async def test_drops_the_specimen_for_its_reason(
     sandbox: Sandbox, gate: str, reason: str, swaps: tuple[Swap, ...]
@@ -40,7 +39,6 @@ async def test_drops_the_specimen_for_its_reason(
     canonical_json(finding.evidence)
 
 
-@pytest.mark.long(cases=10)
 @pytest.mark.parametrize(("gate", "swaps"), RIGHT)
 async def test_keeps_the_near_miss(sandbox: Sandbox, gate: str, swaps: tuple[Swap, ...]) -> None:
     finding = await GATES[gate].check(vary(*swaps), GateContext(sandbox))
@@ -98,7 +96,6 @@ async def test_a_suspicion_hides_no_proof_and_each_finding_is_told_once(sandbox:
     assert [GATES["W12"].classify(one.reason) for one in finding.spread()] == ["proof", "suspicion"]
 
 
-@pytest.mark.long(cases=10)
 @pytest.mark.parametrize(("gate", "reason", "swaps"), FAULTY)
 async def test_a_suspicion_asks_a_question_that_does_not_name_the_gate(
     sandbox: Sandbox, gate: str, reason: str, swaps: tuple[Swap, ...]

@@ -32,7 +32,6 @@ WANTED, EVERY = count(12, 300), count(2, 5)
 """Chains that are followed, and which of them are left once more."""
 
 
-@pytest.mark.long
 @pytest.mark.soak(area="mechanisms")
 async def test_who_follows_a_chain_is_never_refused_and_who_leaves_it_is_sent_back(
     sandbox: Sandbox,

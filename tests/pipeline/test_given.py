@@ -53,11 +53,13 @@ def settle(folder: Path) -> Settings:
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A run of two environments, and beside it one that goes on with them and one that makes their
-    scenarios harder."""
+    scenarios harder. Both end when their scenarios are written."""
     settings = settle(tmp_path_factory.mktemp("given"))
     walk(settings, "first")
-    walk(settings, "more", environments_of="first", scenarios=2)
-    walk(settings, "harder", harden="first", above=0.0, least_attempts=1)
+    walk(settings, "more", until="scenarios-generate", environments_of="first", scenarios=2)
+    walk(
+        settings, "harder", until="scenarios-generate", harden="first", above=0.0, least_attempts=1
+    )
     return settings
 
 
@@ -74,7 +76,6 @@ def list_kept(settings: Settings, run: str, lap: str, stage: str) -> set[str]:
     }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("run", ["more", "harder"])
 def test_environments_enter_as_they_are_and_no_model_is_asked_about_them(
     first: Settings, run: str
@@ -95,7 +96,6 @@ def test_environments_enter_as_they_are_and_no_model_is_asked_about_them(
     assert {row.tokens for row in rows} == {0}
 
 
-@pytest.mark.long
 def test_numbers_go_on_behind_those_of_the_earlier_run(first: Settings) -> None:
     drafted = {(one.environment, one.number) for one in read(first, Draft, "more").values()}
     assert {number for _, number in drafted} <= {3, 4}
@@ -105,13 +105,11 @@ def test_numbers_go_on_behind_those_of_the_earlier_run(first: Settings) -> None:
     }
 
 
-@pytest.mark.long
 def test_lines_of_the_earlier_run_are_taken(first: Settings) -> None:
     known = {one.what for one in read(first, PlannedErrand, "first").values()}
     assert not known & {one.what for one in read(first, PlannedErrand, "more").values()}
 
 
-@pytest.mark.long
 def test_each_easy_scenario_gets_a_harder_one(first: Settings) -> None:
     choice = find_choice(Lake(first.lake), "harder")
     assert choice is not None

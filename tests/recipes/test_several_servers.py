@@ -197,7 +197,6 @@ def say_the_name(written: dict[str, Any]) -> None:
     assert named["arguments"]["query"]["kind"] == "node"
 
 
-@pytest.mark.long(cases=1)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
