@@ -35,6 +35,17 @@ LISTED = "--no-fresh"
 """Runs of one lake that begin with the same seeds: none counts what earlier ones used."""
 
 
+_FOLDER = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests here are long: they need a server, and most of them a whole run."""
+    for item in items:
+        if item.path.is_relative_to(_FOLDER):
+            item.add_marker("long")
+
+
 @pytest.fixture(scope="session")
 def author_server() -> Iterator[AuthorServer]:
     with serve_author() as author:

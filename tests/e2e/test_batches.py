@@ -4,8 +4,6 @@ and on it goes."""
 import json
 from typing import Any
 
-import pytest
-
 import offline as author
 from envmill.recipes import RECIPES
 from envmill.recipes.drafting.themes import read_themes
@@ -61,7 +59,6 @@ def answer(line: str) -> str:
     )
 
 
-@pytest.mark.long
 def test_a_run_that_waits_for_a_batch_goes_on_when_it_is_there(plant: Plant) -> None:
     run = plant.begin(
         **CONFIG.model_dump(

@@ -28,7 +28,6 @@ EXITS = (
 )
 
 
-@pytest.mark.long
 def test_a_run_has_its_rounds_and_records_of_all_its_tasks(plant: Plant, finished: str) -> None:
     rounds = "select run, state from runs where starts_with(run, ?) order by run"
     assert plant.ask(rounds, finished) == [(finished, "finished"), (f"{finished}-r2", "finished")]
@@ -38,7 +37,6 @@ def test_a_run_has_its_rounds_and_records_of_all_its_tasks(plant: Plant, finishe
     wait_until(lambda: recorded.search(plant.call("up", "--check")) is not None, 60, pace=ASKING)
 
 
-@pytest.mark.long
 def test_a_killed_run_ends_equal_to_an_undisturbed_one(
     plant: Plant, author_server: AuthorServer, finished: str
 ) -> None:

@@ -1,12 +1,9 @@
 """Long paths and wide interfaces go through the whole line, from seed to export."""
 
-import pytest
-
 from schemas.run import RunConfig
 from tests.bench.whole import measure_run
 
 
-@pytest.mark.long
 async def test_a_long_path_in_a_wide_interface_is_kept_played_and_exported() -> None:
     config = RunConfig(
         environments=1,

@@ -106,7 +106,6 @@ def postgres() -> Iterator[Postgres]:
         yield cluster
 
 
-@pytest.mark.long
 def test_machines_that_are_killed_end_equal(
     start_nodes: Callable[..., list[Node]], shared: tuple[Settings, str], undisturbed: Settings
 ) -> None:
@@ -122,7 +121,6 @@ def test_machines_that_are_killed_end_equal(
     check_equal(shared[0], undisturbed)
 
 
-@pytest.mark.long
 def test_a_machine_that_is_cut_off_for_a_while_goes_on(
     start_nodes: Callable[..., list[Node]], shared: tuple[Settings, str], undisturbed: Settings
 ) -> None:
@@ -148,7 +146,6 @@ def test_a_machine_that_is_cut_off_for_a_while_goes_on(
     check_equal(shared[0], undisturbed)
 
 
-@pytest.mark.long
 def test_a_database_that_goes_away_in_a_run_is_waited_for(
     start_nodes: Callable[..., list[Node]],
     shared: tuple[Settings, str],

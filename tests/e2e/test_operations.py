@@ -130,7 +130,6 @@ def _heeding_ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("_heeding_ctrl_c")
 def test_ctrl_c_ends_the_run_and_says_how_to_go_on(
     plant: Plant, author_server: AuthorServer
@@ -147,7 +146,6 @@ def test_ctrl_c_ends_the_run_and_says_how_to_go_on(
     plant.wait_for(run, "CANCELLED")
 
 
-@pytest.mark.long
 def test_everything_killed_then_up_killed_half_way_then_up(
     plant: Plant, author_server: AuthorServer
 ) -> None:

@@ -5,8 +5,6 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from envmill.lake.arrow import Stamp
 from envmill.lake.events import note
 from envmill.lake.lake import Lake
@@ -29,7 +27,6 @@ STEP = "environments-generate"
 CONFIG = RunConfig(environments=1, scenarios=1, attempts=1, seed=5, mistakes=0)
 
 
-@pytest.mark.long
 def test_broken_promises_under_prefect(plant: Plant) -> None:
     breached, broken = make_line(), Line()
     breached.rows = {STEP: breached.rows[STEP]}
@@ -103,7 +100,6 @@ def find_page(plant: Plant, flow_run: str, key: str = "quality") -> str:
     return "".join(one["data"] for one in found)
 
 
-@pytest.mark.long
 def test_a_night_unlike_the_last_ones_is_exported_once_it_is_accepted(
     plant: Plant, finished: str
 ) -> None:

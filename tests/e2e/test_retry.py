@@ -119,7 +119,6 @@ def click_retry(page: Page, url: str) -> None:
     expect(page.get_by_text("Retrying run").first).to_be_visible(timeout=60_000)
 
 
-@pytest.mark.long
 def test_the_form_refuses_a_bad_value_and_takes_a_good_one(plant: Plant, page: Page) -> None:
     refused = note_refusals(page)
     with plant.api() as api:

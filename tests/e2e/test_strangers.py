@@ -106,7 +106,6 @@ def log_in(page: Page, guarded: Guarded) -> None:
     page.wait_for_function("document.title === 'inside'")
 
 
-@pytest.mark.long(cases=1)
 @pytest.mark.parametrize("name", [EVIL, "127.0.0.1", "localhost"])
 def test_a_page_of_another_origin_reaches_nothing(page: Page, guarded: Guarded, name: str) -> None:
     """One of another site, and one of another port, to which the browser sends the cookie along."""
@@ -222,7 +221,6 @@ def test_a_link_that_another_page_opened_logs_in_all_the_same(page: Page, guarde
         page.wait_for_function("document.title === 'inside'")
 
 
-@pytest.mark.long
 def test_no_stranger_starts_a_run_on_the_real_server(
     plant: Plant, page: Page, tmp_path: Path
 ) -> None:
@@ -351,7 +349,6 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.long
 def test_prefects_own_clients_are_known_on_every_socket(plant: Plant) -> None:
     """Those that run in worker and flow runs; without one of them a Cancel or a page would be late,
     and nothing would say why."""

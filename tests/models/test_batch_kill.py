@@ -139,7 +139,7 @@ def test_a_run_killed_at_a_moment_of_its_batch_goes_on_from_there(
         nursery.check_ledger()
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @CARRIERS
 @pytest.mark.soak(area="models")
 def test_a_run_killed_at_random_goes_on_from_there(

@@ -362,6 +362,7 @@ async def test_a_step_does_not_start_before_the_one_before_it_ended(tmp_path: Pa
         await walk_line(settings, steps=STEPS[3:4])
 
 
+@pytest.mark.long
 async def test_the_same_seed_gives_the_same_run_in_other_processes_that_share_the_work_and_ask_nothing_twice(
     finished: tuple[Settings, Counting], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

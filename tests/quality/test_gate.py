@@ -59,6 +59,7 @@ def test_judging_leaves_warnings_as_they_were() -> None:
     assert warnings.filters == before
 
 
+@pytest.mark.long
 def test_flows_do_not_pay_for_the_suites_before_they_run() -> None:
     code = (
         "import sys, flows.factory; print('great_expectations' in sys.modules, 'pandas' in "

@@ -61,6 +61,7 @@ async def test_no_two_scenarios_are_about_the_same_records_or_begin_alike(
     assert {name: one.reason for name, one in findings.items() if one.outcome != "kept"} == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("item", SHOWN, ids=by_id)
 async def test_an_item_comes_to_what_is_listed(jail: Sandbox, item: Item) -> None:
     outcome = await measure(item, await make_once(item, jail), jail)
@@ -168,6 +169,7 @@ async def test_an_end_that_differs_from_a_right_one_fails(jail: Sandbox, item: I
             assert same or wrong.verdict.outcome != "pass", f"{attempt.id}: {what} passes"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("looked", "outcome"),
     [

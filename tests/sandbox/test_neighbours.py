@@ -101,20 +101,23 @@ forge(FORGED | {"parts": [{"type": "text", "text": "x" * BYTES}]})
 """
 
 
-@pytest.mark.parametrize(("levels", "killed"), [(60, False), (300, True)])
+@pytest.mark.parametrize(("levels", "refused"), [(60, False), (300, True)])
 async def test_a_reply_deeper_than_a_program_may_is_refused(
-    jail: Sandbox, levels: int, killed: bool
+    jail: Sandbox, levels: int, refused: bool
 ) -> None:
+    """A forged reply that is not too deep may still be refused: by the true one that follows it, if
+    both are there when the driver reads."""
     _, attacked = await jail.play(
         make_attack(DEEP.replace("LEVELS", str(levels))),
         [Reset({"count": 0}, CLOCK, 7), invoke("attack")],
     )
-    assert (attacked.code == "killed", "deeper" in attacked.message) == (killed, killed), attacked
+    assert ("deeper" in attacked.message) is refused, attacked
+    assert attacked.code == "killed" or not refused, attacked
 
 
-@pytest.mark.parametrize(("size", "killed"), [(1_900_000, False), (2_200_000, True)])
+@pytest.mark.parametrize(("size", "refused"), [(1_900_000, False), (2_200_000, True)])
 async def test_a_frame_larger_than_a_reply_is_refused(
-    settings: Settings, size: int, killed: bool
+    settings: Settings, size: int, refused: bool
 ) -> None:
     """Nobody asked for a state."""
     async with (
@@ -123,9 +126,8 @@ async def test_a_frame_larger_than_a_reply_is_refused(
     ):
         await session.step(Reset({"count": 0}, CLOCK, 7))
         attacked = await session.step(invoke("attack"))
-        assert (attacked.code == "killed", "limit" in attacked.message) == (killed, killed), (
-            attacked.message
-        )
+        assert ("limit" in attacked.message) is refused, attacked.message
+        assert attacked.code == "killed" or not refused, attacked.message
 
 
 async def test_frames_that_say_nothing_buy_no_time(jail: Sandbox) -> None:

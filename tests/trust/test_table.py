@@ -121,6 +121,7 @@ def test_a_name_may_ask_for_words_besides_the_code() -> None:
     )
 
 
+@pytest.mark.long
 async def test_a_run_that_was_cut_off_goes_on_where_it_stopped(
     tmp_path: Path, sandbox: Sandbox
 ) -> None:

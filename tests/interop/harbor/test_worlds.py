@@ -224,6 +224,7 @@ async def test_a_recording_of_another_state_is_no_verdict(boxes: Engine, base: C
     assert "was recorded" in found.output
 
 
+@pytest.mark.long
 async def test_our_own_rules_and_harbors_models_hold_for_it(tmp_path: Path) -> None:
     assert find_faults(TREE) == []
     (parcel,) = export_worlds(make_cargo([(SCENARIO, SHED)]))

@@ -31,6 +31,7 @@ def fail(prompt: str, mistakes: float) -> dict[int, list[str]]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_a_repair_mends_mostly_and_sometimes_wrongly(prompt: str) -> None:
     inputs, endings = pose(prompt, THEME, 0), Counter[str]()
@@ -46,6 +47,7 @@ def test_a_repair_mends_mostly_and_sometimes_wrongly(prompt: str) -> None:
     assert endings["wrongly"] >= 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_what_is_unmended_may_be_mended_by_the_next_complaint(prompt: str) -> None:
     inputs, names = pose(prompt, THEME, 0), set[str]()
