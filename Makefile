@@ -18,7 +18,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make setup                 the virtual environment, from requirements.lock"
 	@echo "make check                 format, lint, types, architecture"
-	@echo "make test  [ARGS=...]      the tests, in minutes; ARGS goes to pytest"
+	@echo "make test  [ARGS=...]      the tests, in minutes, without those of make check; ARGS goes to pytest"
 	@echo "make long  [ARGS=...]      tests that take long: whole runs, kills, and cases that make test left out"
 	@echo "make demo  [ARGS=--keep]   a finished run on a server of its own, with no key"
 	@echo "make bench [AREA=...]      measurements against their targets"
@@ -66,7 +66,7 @@ check: setup
 	@$(PY) -m pytest -q tests/architecture
 
 # Marks are chosen before ARGS, so that ARGS may choose others: make test ARGS="-m '' tests/lake" runs all of a folder.
-test: CHOSEN := not long
+test: CHOSEN := not long and not checked
 long: CHOSEN := long
 test long: setup
 	@$(PY) -m pytest -n 4 --dist loadscope --no-loadscope-reorder -o cache_dir=.stamps/tests --cache-clear -m "$(CHOSEN)" $(ARGS) || $(PY) -m tests.again $$? .stamps/tests

@@ -48,6 +48,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     choose_cases(items)
     for item in items:
+        if _find_group(item.nodeid) == "architecture":
+            item.add_marker("checked")
         if "jail" in getattr(item, "fixturenames", ()):
             # What is shared lives in one event loop.
             item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)

@@ -155,6 +155,7 @@ def test_a_copy_of_the_lake_elsewhere_gives_the_same_bytes_in_another_process(
     } == {str(tmp_path)}, "a recall finds the copy"
 
 
+@pytest.mark.long
 def test_a_lock_is_the_same_twice_and_is_never_overwritten(
     locked: tuple[dict[str, str], Path], tmp_path: Path
 ) -> None:
@@ -301,7 +302,7 @@ TAMPERED: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", TAMPERED)
 def test_what_was_tampered_with_is_named_and_nothing_is_written(
     name: str, locked: tuple[dict[str, str], Path], tmp_path: Path
@@ -368,6 +369,7 @@ def test_a_killed_rebuild_leaves_no_folder(
     )
 
 
+@pytest.mark.long
 def test_what_a_run_got_since_is_no_part_of_it(
     locked: tuple[dict[str, str], Path], tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ async def ask(
     ]
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="terminal")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_is_planted_in_machines_is_caught(terminals: Sandbox) -> None:

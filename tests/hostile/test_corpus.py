@@ -37,7 +37,7 @@ def give_up(why: str) -> "Scene":
     pytest.skip(why)
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.soak(area="sandbox")
 @pytest.mark.parametrize("place", PLACES)
 def test_layers_are_those_the_place_is_for(place: str) -> None:
@@ -51,7 +51,9 @@ def test_layers_are_those_the_place_is_for(place: str) -> None:
 @pytest.mark.parametrize(
     ("place", "name"),
     [
-        pytest.param(place, name, id=f"{place}-{name}")
+        pytest.param(
+            place, name, id=f"{place}-{name}", marks=[pytest.mark.long] * (place == "container")
+        )
         for place in PLACES
         for name in choose(extent_of(place))
     ],
@@ -67,6 +69,7 @@ def suffer_bare() -> dict[str, list[str]]:
     return {line["name"]: line["harms"] for line in lines}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CORPUS)
 def test_real(name: str) -> None:
     try:

@@ -46,7 +46,7 @@ def answer_all(vendors: Loopback, latency: float = 0.05) -> None:
     vendors.set(latency=latency)
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @VENDORS
 async def test_a_budget_reached_among_64_in_flight_finishes_those_and_can_be_resumed(
     vendors: Loopback, tmp_path: Path, vendor: str
@@ -92,6 +92,7 @@ def test_two_processes_on_one_budget_do_not_double_it(vendors: Loopback, tmp_pat
     assert 30 * CALL < answered * CALL <= allowed
 
 
+@pytest.mark.long
 @VENDORS
 async def test_a_key_revoked_in_the_midst_stops_the_calls_and_a_new_one_goes_on(
     vendors: Loopback, tmp_path: Path, vendor: str, caplog: pytest.LogCaptureFixture

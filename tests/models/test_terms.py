@@ -184,6 +184,7 @@ def test_a_limit_that_is_none_is_refused(name: str, text: str) -> None:
         Settings.read({name: text})
 
 
+@pytest.mark.long
 async def test_an_estimate_tells_what_the_same_run_takes_again(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -230,6 +231,7 @@ async def test_an_estimate_tells_what_the_same_run_takes_again(
     assert {one.cost for one in await estimate(lake, twice, recipe, Prices())} == {None}
 
 
+@pytest.mark.long
 async def test_each_kept_thing_has_its_line_and_its_cost(
     settings: Settings, metered: Metered
 ) -> None:

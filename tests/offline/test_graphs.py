@@ -31,6 +31,7 @@ WANTED, EVERY = count(10, 300), count(1, 5)
 CHECKS = RunConfig().dag
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mechanisms")
 async def test_no_honest_graph_is_refused_and_who_ignores_a_mechanism_is_sent_back(
     jail: Sandbox,

@@ -98,6 +98,7 @@ def test_the_domain_model_hands_down_the_verdicts_of_the_jail() -> None:
         assert foretold[JAILED] == 1.0, scenario
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 def test_random_valid_calls_win_at_most_one_scenario_in_a_hundred() -> None:
     """By the domain model, which is of one mind with the jail."""

@@ -59,6 +59,7 @@ def test_no_sentence_frame_covers_more_than_three_in_a_hundred_requests(
     assert share <= MOST_FRAME, frame
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mask",
     [mask_fields, mask_orders, lambda piece: piece.text],

@@ -80,6 +80,7 @@ def test_attempts_of_a_model_are_counted_as_scripts_took_them_until_one_did(past
     assert told["scenarios-filter", "policy"].cost is None, "nobody knows how much a model says"
 
 
+@pytest.mark.long
 def test_texts_of_a_corpus_are_counted_and_the_factorys_own_themes_are_not(past: Settings) -> None:
     mined = foresee(past, CONFIG.model_copy(update={"corpus": "own", "texts": 5}))
     assert mined["environments-mine", "theme"].calls == 5

@@ -27,7 +27,7 @@ async def apart(*_: Any) -> AsyncGenerator[None]:
     yield
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("homes", "together", "times"),
     [

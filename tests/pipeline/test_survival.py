@@ -145,6 +145,7 @@ async def look(
     return await keepers.ask_gates(lap, subject, means)
 
 
+@pytest.mark.long
 def test_a_run_killed_again_and_again_among_faults_ends_equal(
     undisturbed: Settings, folder: Path
 ) -> None:

@@ -110,7 +110,7 @@ def test_a_quiet_night_meets_every_expectation() -> None:
     assert run_suites("r1", tonight, bound(measure(tonight), before(3))) == {}
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda one: one.name)
 def test_every_expectation_can_fail(frame: object) -> None:
     """Of each column one value that it must not have."""

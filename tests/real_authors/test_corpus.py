@@ -71,6 +71,7 @@ async def test_an_item_comes_to_what_is_listed(jail: Sandbox, item: Item) -> Non
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("item", PLAYED, ids=by_id)
 async def test_who_keeps_to_a_chain_of_theirs_is_never_refused_for_it(
     jail: Sandbox, item: Item

@@ -375,6 +375,7 @@ async def sit(container: Container, source: str) -> dict[str, str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
     async with lend_container(terminals) as container:
@@ -390,6 +391,7 @@ async def test_tests_without_a_verdict_are_an_error(terminals: Sandbox) -> None:
                 await sit(container, source)
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_errand_is_outfitted_posed_and_judged(terminals: Sandbox) -> None:
     context, blueprint = make_mill(terminals), await plan(of("text_files"))
@@ -457,6 +459,7 @@ def read_places(source: str) -> list[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="terminal")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_lax_final_test_is_sent_back_before_there_is_an_environment(

@@ -203,6 +203,7 @@ async def test_more_than_fourteen_environments_are_kept() -> None:
     assert sum(one.id in kept for one in made[28:]) == 1
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_proposed_system_holds_or_says_why_not(terminals: Sandbox) -> None:
     reply, healthy = await make_till()
@@ -229,6 +230,7 @@ async def test_a_proposed_system_holds_or_says_why_not(terminals: Sandbox) -> No
     assert (await try_system(broken, terminals))[0] == "does_not_build"
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_proposed_operator_holds_or_says_why_not(terminals: Sandbox) -> None:
     _, healthy = await make_till()
@@ -259,6 +261,7 @@ async def test_a_proposed_operator_holds_or_says_why_not(terminals: Sandbox) -> 
         assert (found, bool(words)) == (reason, True)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mechanisms")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_dishonest_operators_of_every_system_are_caught_and_honest_ones_are_not(
@@ -302,6 +305,7 @@ async def test_dishonest_operators_of_every_system_are_caught_and_honest_ones_ar
     assert caught >= dishonest - dishonest // 20
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_written_system_is_mended_broken_and_posed(terminals: Sandbox) -> None:
     """Its own operators are among the faults of its scenarios; each version that was sent back has
@@ -346,6 +350,7 @@ async def test_a_written_system_is_mended_broken_and_posed(terminals: Sandbox) -
     assert any(operator.mend_script in step for step in steps for operator in mended.operators)
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_never_holds_is_given_up_with_its_reason(terminals: Sandbox) -> None:
     reply, _ = await make_till()
@@ -364,6 +369,7 @@ async def test_what_never_holds_is_given_up_with_its_reason(terminals: Sandbox) 
     assert {each.failure for each in built.records if each.outcome == "failed"}
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_offline_author_proposes_operators_for_an_own_system(terminals: Sandbox) -> None:
     seed = next(seed for seed in pick(14, systems="operators") if seed.brief.theme == "rotation")

@@ -91,6 +91,7 @@ def test_settings():
 """
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mechanisms")
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("seed", range(SEED, SEED + count(1, 30)))
@@ -110,6 +111,7 @@ async def test_a_test_that_cannot_tell_a_restart_goes_back(seed: int, terminals:
     assert (trial.reason, trial.blamed) == ("restart_missing", "solution")
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_the_age_of_a_process_tells_a_restart_that_no_answer_tells(
     terminals: Sandbox,

@@ -90,6 +90,7 @@ def test_there_are_as_many_seeds_as_machines() -> None:
     assert {seed.licence for seed in seeds} == {"Apache-2.0"}
 
 
+@pytest.mark.long
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_machine_is_broken_posed_and_judged(terminals: Sandbox) -> None:
     context = make_mill(terminals, environments=SYSTEMS)

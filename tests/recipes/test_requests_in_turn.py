@@ -112,6 +112,7 @@ class Ignoring(Scripted):
 SCENARIOS, EVERY = count(4, 300), count(2, 5)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="mechanisms")
 async def test_who_ignores_how_many_requests_are_wanted_is_sent_back(
     built: Environment, jail: Sandbox

@@ -48,6 +48,7 @@ def test_no_two_tests_of_an_errand_have_one_name() -> None:
             assert len(names) == len(set(names)), (category, names)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="terminal")
 @pytest.mark.parametrize("name", ALWAYS if count(1, 2) == 1 else ROADS)
 @pytest.mark.asyncio(loop_scope="module")

@@ -76,6 +76,7 @@ async def test_an_errand_comes_back_as_it_was(
     assert (folder.environment, folder.scenarios, harvest.remarks) == (environment, (scenario,), [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("category", CATEGORIES[: count(1, len(CATEGORIES))])
 async def test_an_errand_pays_for_its_solution_alone(
     boxes: Engine, category: str, monkeypatch: pytest.MonkeyPatch

@@ -128,6 +128,7 @@ async def test_an_agent_finds_neither_tests_nor_solution(boxes: Engine, base: Ca
     assert told == ""
 
 
+@pytest.mark.long
 async def test_no_word_of_the_tests_comes_to_where_the_agent_was(
     boxes: Engine, base: CachedImage
 ) -> None:

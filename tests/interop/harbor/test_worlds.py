@@ -65,6 +65,7 @@ async def play(engine: Engine, base: CachedImage, found: Play) -> tuple[float | 
     return given.reward, json.loads(given.report)["state_hash"]
 
 
+@pytest.mark.long
 async def test_five_policies_earn_what_they_earn_natively(
     boxes: Engine, base: CachedImage, tmp_path: Path
 ) -> None:
@@ -76,6 +77,7 @@ async def test_five_policies_earn_what_they_earn_natively(
     ]
 
 
+@pytest.mark.long
 async def test_nothing_done_earns_nothing_and_the_solution_everything(
     boxes: Engine, base: CachedImage
 ) -> None:
@@ -93,6 +95,7 @@ STRAY = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more", [FORGE, STRAY], ids=["forged artifacts", "links, recordings and signals"]
 )

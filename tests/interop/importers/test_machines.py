@@ -316,6 +316,7 @@ def test_what_the_base_has_needs_no_fetching(command: str, left: str | None) -> 
     assert settle(whole) == left
 
 
+@pytest.mark.long
 async def test_both_are_played_for_real(tmp_path: Path) -> None:
     settings = Settings.read({**os.environ, "ENVMILL_HOME": str(tmp_path / "home")})
     try:

@@ -60,7 +60,7 @@ async def play(
     return found["one"]
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.parametrize(("domain", "count"), [("mock", 49), ("retail", 43), ("telecom", 49)])
 async def test_each_dialogue_gets_the_components_of_the_benchmarks_own_evaluator(
     domain: str, count: int, jail: Sandbox

@@ -15,6 +15,7 @@ def count_up(document: Document) -> int:
     return document["count"]
 
 
+@pytest.mark.long
 def test_changes_of_two_processes_and_many_threads_are_all_made(open_one: Open) -> None:
     processes = [open_one("one"), open_one("two")]
     with ThreadPoolExecutor(4) as pool:

@@ -19,6 +19,7 @@ from tests.soak import count
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="terminal")
 async def test_a_killed_driver_leaves_nothing(
     images: Path, small: CachedImage, boxes: Boxes

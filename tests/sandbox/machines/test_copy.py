@@ -120,6 +120,7 @@ HOMES: dict[str, tuple[str, bool]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HOMES)
 async def test_in_a_home_the_systems_own_files_are_compared(
     containers: Containers, name: str

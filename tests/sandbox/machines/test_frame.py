@@ -33,6 +33,7 @@ async def _take_ground(container: Container) -> BaseListing:
     return await list_ground(container, SHARE, await read_trusted(container, {}), b"")
 
 
+@pytest.mark.long
 async def test_both_lists_say_the_same_after_each_deed(containers: Containers) -> None:
     async with containers() as container:
         ground = await _take_ground(container)

@@ -55,6 +55,7 @@ async def _leave(containers: Containers, script: str) -> tuple[Examination, str]
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", OVERWHELM)
 async def test_files_that_cannot_be_read_are_a_change_and_no_error(
     containers: Containers, name: str
@@ -74,6 +75,7 @@ LEFT = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="terminal")
 @pytest.mark.parametrize("name", [*LEFT][: count(2, len(LEFT))])
 async def test_where_work_leaves_files_they_are_no_change(
@@ -118,6 +120,7 @@ COMPILED = {"/opt/__pycache__/x.cpython-311.pyc": False, "/opt/__pycache__/x.cpy
             "/opt/__pycache__/a/x.cpython-311.pyc": True}  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", COMPILED)
 async def test_only_what_python_compiles_may_lie_in_its_folders(
     containers: Containers, path: str
@@ -325,6 +328,7 @@ def test_the_disk():
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("held", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
 async def test_tests_are_asked_with_and_without_a_packed_library(

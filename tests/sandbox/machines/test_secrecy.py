@@ -85,6 +85,7 @@ async def test_nobody_looks_into_a_process_that_judges(
         assert ("/fd/0" in loot, "/maps" in loot) == (not judges, not judges)
 
 
+@pytest.mark.long
 async def test_a_whole_examination_tells_nobody_what_it_asks(containers: Containers) -> None:
     healthy = load_system("share")
     healthy = healthy._replace(
@@ -127,6 +128,7 @@ FLICKER = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("holds", [True, False])
 async def test_a_library_that_is_there_for_a_moment_is_not_loaded(
     containers: Containers, holds: bool

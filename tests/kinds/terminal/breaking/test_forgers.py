@@ -24,6 +24,7 @@ ALWAYS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="terminal")
 @pytest.mark.parametrize("name", ALWAYS if count(1, 2) == 1 else FORGERS)
 async def test_a_forger_is_not_paid(containers: Containers, name: str) -> None:

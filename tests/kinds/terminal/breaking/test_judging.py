@@ -20,6 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 FULL = count(1, 2) == 2
 
 
+@pytest.mark.long
 async def test_a_forger_is_not_paid_and_whoever_mends_after_it_is(containers: Containers) -> None:
     forges, mends = (
         ATTACKS["forges the check in the background"],

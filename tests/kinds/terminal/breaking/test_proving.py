@@ -41,6 +41,7 @@ async def test_what_does_not_hold_is_refused_with_its_reason(
     assert proof.reason in planted.reasons, proof
 
 
+@pytest.mark.long
 async def test_a_composition_is_proved_in_every_order(containers: Containers) -> None:
     broken = compose(SHARE, 2, random.Random(4))
     proof = await prove(SHARE, broken, containers, repeats=2)

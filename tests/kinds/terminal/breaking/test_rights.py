@@ -12,6 +12,7 @@ from tests.soak import count
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="terminal")
 @pytest.mark.parametrize("name", ("share",) if count(1, 2) == 1 else list_systems())
 async def test_what_is_opened_to_everybody_is_ill(containers: Containers, name: str) -> None:
