@@ -92,6 +92,7 @@ async def test_what_a_batch_did_not_bring_is_free_again(lines: Field) -> None:
     assert 0 < away < 6 * 200
 
 
+@pytest.mark.long
 async def test_a_refused_batch_holds_nothing(vendor: Field) -> None:
     vendor.vendors.fail(
         "status",

@@ -120,6 +120,7 @@ async def test_a_key_revoked_in_the_midst_stops_the_calls_and_a_new_one_goes_on(
     assert set(vendors.counts()["answered"].values()) == {1}
 
 
+@pytest.mark.long(cases=1)
 @VENDORS
 @pytest.mark.parametrize("key", ["", "sk-wrong-0123456789abcdef"])
 async def test_a_missing_or_wrong_key_costs_one_round_of_calls(

@@ -35,6 +35,7 @@ def list_shapes(total: int) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 def test_most_environments_are_distinct_with_names_erased() -> None:
     shapes = list_shapes(count(90, 3000))

@@ -1,6 +1,8 @@
 """Paths that follow a sampled chain: what a path makes has another id in every session, so that a
 look-up of it names the result."""
 
+import pytest
+
 from envmill.runtime.results import is_reference
 from offline.domain import Domain, Operation
 from offline.following import follow, lead_along
@@ -32,6 +34,7 @@ def _shows(viewer: Operation, maker: str) -> bool:
     )
 
 
+@pytest.mark.long
 def test_a_look_up_of_what_the_path_makes_uses_the_result() -> None:
     followed = 0
     for place, theme in enumerate(sorted(THEMES)):

@@ -153,6 +153,7 @@ def _name_row_too_many(reply: DagReply, chance: random.Random) -> tuple[str, Dag
     return "row too many", reply.model_copy(update={"needed": needed}), "row_not_needed"
 
 
+@pytest.mark.long
 async def test_a_record_that_an_earlier_list_names_is_chosen_there() -> None:
     """A graph that goes to it through a row that refers to it is told without the way round, and
     needs the same rows."""

@@ -80,6 +80,7 @@ async def hear_both(court: Court, theme: str, number: int) -> list[float]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 def test_the_whole_path_wins_and_nothing_and_every_change_less_lose() -> None:
     for scenario, (whole, *less) in zip(
@@ -90,6 +91,7 @@ def test_the_whole_path_wins_and_nothing_and_every_change_less_lose() -> None:
         assert len(less) >= 3, scenario
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 def test_the_domain_model_hands_down_the_verdicts_of_the_jail() -> None:
     for scenario, heard in zip(SCENARIOS, hear(SCENARIOS, hear_both), strict=True):

@@ -72,6 +72,7 @@ def test_no_first_four_words_open_more_than_five_in_a_hundred_requests(
     assert share <= MOST_OPENING, opening
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 def test_numbers_digits_and_capitalised_words_masked_by_sight_give_the_same_answer() -> None:
     """As somebody would measure who knows nothing of the structure: every name, number and day gone

@@ -185,7 +185,7 @@ def test_without_a_judge_it_is_kept_and_leaves_only_when_asked_for(
     assert "suspicions undecided 2" in " ".join(item.why for item in list_queue(lake, "r1"))
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("verdict", "outcome", "exits"),
     [

@@ -154,6 +154,7 @@ def test_an_attempt_fails_today_only_where_that_is_right_or_known() -> None:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("item", PLAYED, ids=by_id)
 async def test_an_end_that_differs_from_a_right_one_fails(jail: Sandbox, item: Item) -> None:
     """Nothing done; the right words alone; each write of an agent left out; each with another

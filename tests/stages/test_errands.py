@@ -281,6 +281,7 @@ def test_without_a_plan_the_same_scenarios_come_and_nobody_is_asked(
     ]
 
 
+@pytest.mark.long
 def test_a_recording_plays_the_plan_back(planned: Settings) -> None:
     """Strictly: every question is the same, though other places may ask for the plan first."""
     folder = planned.home.parent

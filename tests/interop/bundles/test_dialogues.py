@@ -60,7 +60,7 @@ def follow(
         episode.close()
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda one: one.name)
 async def test_a_folder_holds_the_same_dialogue(
     policy: Policy, bundle: Bundle, jail: Sandbox

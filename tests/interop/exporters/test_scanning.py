@@ -85,6 +85,7 @@ def count_missed(texts: list[tuple[str, str]], dice: random.Random) -> list[str]
     return missed
 
 
+@pytest.mark.long
 def test_what_is_planted_is_found_wherever_it_stands() -> None:
     """At least 58 of 60 of a draw. What is found is named by its kind and place, and not shown
     whole."""
@@ -94,7 +95,7 @@ def test_what_is_planted_is_found_wherever_it_stands() -> None:
     assert len(missed) <= 2, missed
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_drawn_anew_is_found_as_well(seed: int) -> None:
     missed = count_missed(draw(seed), random.Random(seed))
@@ -219,6 +220,7 @@ def test_the_home_of_whoever_runs_it_is_found_and_common_ones_are_not(
     assert scan({"reply": "No such file: /root/x, /home/k.osei/y"}) == []
 
 
+@pytest.mark.long
 def test_no_search_takes_long_on_what_is_made_to_delay_it() -> None:
     """Each pattern reads long runs of what it begins with in little more than linear time."""
     parts = (

@@ -52,6 +52,7 @@ def test_the_catalogue_holds_what_it_promises() -> None:
     assert len({kind for _, kind in EVERY} | set(ANYWHERE)) >= 70
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prompt", ["blueprint", "scenario"])
 def test_rate_is_the_share_of_spoilt_replies(prompt: str) -> None:
     found = Counter(

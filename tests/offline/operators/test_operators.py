@@ -83,6 +83,7 @@ def test_a_mutant_differs_in_its_own_function_and_says_nothing_else() -> None:
         assert "not now" in mutant.source
 
 
+@pytest.mark.long
 def test_mutants_parse_differ_and_come_again() -> None:
     domain = compose(*ENVIRONMENTS[0])
     source = write_program(domain, {each.name: each for each in domain.changes[: count(4, 20)]})
@@ -129,6 +130,7 @@ def search(pairs: list[list[Pair]]) -> list[Witness | None]:
     return JAIL.enter(go)
 
 
+@pytest.mark.long
 @pytest.mark.soak(area="author")
 def test_most_mutants_of_programs_have_witnesses_and_copies_none() -> None:
     drawn = [
@@ -147,6 +149,7 @@ def test_most_mutants_of_programs_have_witnesses_and_copies_none() -> None:
     assert len({operator for operator, shown in seen if shown}) >= 10
 
 
+@pytest.mark.long
 def test_most_mutants_of_checks_have_witnesses() -> None:
     # One environment may have few checks.
     witnesses = search(

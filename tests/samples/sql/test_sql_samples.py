@@ -152,7 +152,7 @@ async def test_a_tool_that_touches_something_else_than_it_says_is_seen(jail: San
     assert "payments" in read.evidence["touched"]["get_bill"]["reads"]
 
 
-@pytest.mark.long(cases=1)
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 async def test_sessions_reset_in_place_touch_what_sessions_of_their_own_touch(
     name: str, jail: Sandbox
