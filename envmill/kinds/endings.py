@@ -4,6 +4,7 @@ new."""
 from dataclasses import replace
 
 from envmill.kinds.loosening import find_loose, loosen, loosen_end
+from envmill.kinds.ordering import find_numbered
 from envmill.kinds.start import start, start_elsewhere
 from envmill.runtime.results import list_pointers, read_reply
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
@@ -89,10 +90,11 @@ async def derive_verifier(
     *,
     masks: bool = False,
 ) -> ComposedVerifier:
-    """What the reference path changed is what has to be achieved, but for texts that may be worded
-    otherwise. `masks` as in
+    """What the reference path changed is what has to be achieved. Left open are texts that may be
+    worded otherwise, and references that depend on the order of the changes. For `masks` see
     `compose_verifier`."""
     found = await find_loose(draft, environment, (here, elsewhere), sandbox)
+    found += await find_numbered(draft, environment, (here, elsewhere), sandbox)
     here = loosen_end(here, {path: each.token for each in found for path in each.here})
     elsewhere = loosen_end(
         elsewhere, {path: each.token for each in found for path in each.elsewhere}

@@ -64,7 +64,7 @@ async def find_loose(
             _find_places(
                 draft,
                 end,
-                await _play(environment, calls, reset, sandbox),
+                await play_calls(environment, calls, reset, sandbox),
                 call.arguments.get(name) or "",
             )
             for end, reset in zip(ends, (start(draft), start_elsewhere(draft)), strict=True)
@@ -192,7 +192,7 @@ def _is_text(schema: Json) -> bool:
     )
 
 
-async def _play(
+async def play_calls(
     environment: Environment, calls: Sequence[Call], reset: Reset, sandbox: Sandbox
 ) -> Json:
     """State where the calls lead; None where one of them is not taken."""
