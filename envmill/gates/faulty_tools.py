@@ -83,18 +83,20 @@ def list_suspects(heard: Sequence[CaseOpinion]) -> list[str]:
     ]
 
 
-def list_thin(cases: Sequence[ReviewedCall], tour: ExplorationRun) -> Iterator[tuple[str, int]]:
+def list_thin(
+    cases: Sequence[ReviewedCall], exploration: ExplorationRun
+) -> Iterator[tuple[str, int]]:
     """Changes that too few of the calls carry out, and how many more are wanted."""
     done = Counter(case.asked.call.name for case in cases if case.seen.outcome == "ok")
     yield from (
         (name, LEAST_DONE - done[name])
-        for name in tour.tools
-        if not tour.is_query(name) and done[name] < LEAST_DONE
+        for name in exploration.tools
+        if not exploration.is_query(name) and done[name] < LEAST_DONE
     )
 
 
-async def find_toured(
-    tour: ExplorationRun, tool: str, most: int, program: Program, sandbox: Sandbox
+async def find_explored_calls(
+    exploration: ExplorationRun, tool: str, most: int, program: Program, sandbox: Sandbox
 ) -> list[StateCall]:
     """Calls of a change that the tour carried out, each with its state. So the tester need not find
     a way to that state.
@@ -102,45 +104,54 @@ async def find_toured(
     Calls with new arguments come before the same arguments on another state.
     """
     done = (
-        [stop for stop in tour.of(tool) if stop.seen.outcome == "ok"]
-        if not tour.is_query(tool)
+        [observed for observed in exploration.of(tool) if observed.seen.outcome == "ok"]
+        if not exploration.is_query(tool)
         else []
     )
     seen, fresh, again = set[str](), list[ObservedCall](), list[ObservedCall]()
-    for stop in {
-        (canonical_json(stop.call.arguments), stop.before): stop for stop in done
+    for observed in {
+        (canonical_json(observed.call.arguments), observed.before): observed for observed in done
     }.values():
-        (again if (key := canonical_json(stop.call.arguments)) in seen else fresh).append(stop)
+        (again if (key := canonical_json(observed.call.arguments)) in seen else fresh).append(
+            observed
+        )
         seen.add(key)
     picked = [*fresh, *again][:most]
-    plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in picked]
+    plans = [
+        [Reset(observed.start, CLOCK, SEED), *map(Invoke, observed.route), Look()]
+        for observed in picked
+    ]
     ends = (
         [looks[-1].state for looks in await play_plans(program, plans, sandbox, in_place=True)]
         if plans
         else []
     )
     asked = (
-        StateCall(state, stop.call)
-        for stop, state in zip(picked, ends, strict=True)
+        StateCall(state, observed.call)
+        for observed, state in zip(picked, ends, strict=True)
         if is_object(state)
     )
     return list({one.key: one for one in asked}.values())
 
 
 async def find_further(
-    tour: ExplorationRun, done: Sequence[StateCall], most: int, program: Program, sandbox: Sandbox
+    exploration: ExplorationRun,
+    done: Sequence[StateCall],
+    most: int,
+    program: Program,
+    sandbox: Sandbox,
 ) -> list[ReviewedCall]:
     """Calls of a change on other states of the tour: calls that were carried out before, and
     sampled ones."""
     known, dice = {one.key for one in done}, random.Random(done[0].call.name)
-    states = [state for state in tour.states.values() if is_object(state)][-_STATES:]
+    states = [state for state in exploration.states.values() if is_object(state)][-_STATES:]
     calls = list({canonical_json(one.call.arguments): one.call for one in done}.values())
     tried = [
         StateCall(state, call)
         for state in states
         for call in (
             *calls,
-            *tour.offers.sample_some(tour.tools[calls[0].name], state, dice, _DRAWS),
+            *exploration.offers.sample_some(exploration.tools[calls[0].name], state, dice, _DRAWS),
         )
     ]
     fresh = list({one.key: one for one in tried if one.key not in known}.values())

@@ -19,7 +19,7 @@ from envmill.gates.base import (
     gather,
     skip,
 )
-from envmill.gates.exploring.exploration import explore_draws
+from envmill.gates.exploring.exploration import explore_samples
 from envmill.gates.exploring.memory import find_program
 from envmill.gates.exploring.observations import ExplorationRun
 from envmill.kinds.trial import BREAKDOWNS
@@ -60,10 +60,10 @@ async def check(subject: ScenarioCase, means: GateContext) -> Finding:
     built = EnvironmentCase(
         subject.environment, tuple(_list_tests(subject.environment, calls, scenario)), (end.state,)
     )
-    tour = await explore_draws(built, means)
-    doubted = [one for one in w13.doubt_replies(GATE, tour, means) if one.reason != _OF_ALL]
-    found = [*tour.heed(_find_broken(tour), means), *doubted]
-    return gather(GATE, found, {"replies": len(tour.stops)})
+    exploration = await explore_samples(built, means)
+    doubted = [one for one in w13.doubt_replies(GATE, exploration, means) if one.reason != _OF_ALL]
+    found = [*exploration.admit(_find_broken(exploration), means), *doubted]
+    return gather(GATE, found, {"replies": len(exploration.calls)})
 
 
 def _list_tests(environment: Environment, calls: list[Call], scenario: Scenario) -> Iterator[Test]:
@@ -83,22 +83,22 @@ def _list_tests(environment: Environment, calls: list[Call], scenario: Scenario)
         )  # fmt: skip
 
 
-def _find_broken(tour: ExplorationRun) -> Iterator[Finding]:
+def _find_broken(exploration: ExplorationRun) -> Iterator[Finding]:
     """The first call of each tool that the program neither carried out nor refused."""
-    for name in tour.tools:
+    for name in exploration.tools:
         broken = (
-            stop
-            for stop in tour.of(name)
-            if stop.seen.outcome == "failure" and stop.seen.code not in BREAKDOWNS
+            observed
+            for observed in exploration.of(name)
+            if observed.seen.outcome == "failure" and observed.seen.code not in BREAKDOWNS
         )
-        if stop := next(broken, None):
+        if observed := next(broken, None):
             evidence: Json = {
-                "call": stop.call.model_dump(),
-                "code": stop.seen.code,
-                "message": stop.seen.message[:600],
+                "call": observed.call.model_dump(),
+                "code": observed.seen.code,
+                "message": observed.seen.message[:600],
             }
             words = (
-                f"{name} breaks in the world of this scenario: {stop.seen.code}: "
-                f"{stop.seen.message[:160]}"
+                f"{name} breaks in the world of this scenario: {observed.seen.code}: "
+                f"{observed.seen.message[:160]}"
             )
             yield drop(GATE, "breaks", words, evidence)

@@ -59,67 +59,72 @@ _MINTED = re.compile(r"\d|_")
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Compares every reply of the tour with the effect of its call."""
-    tour = await explore(built, means)
-    if not tour.stops:
+    exploration = await explore(built, means)
+    if not exploration.calls:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    lies = [*_find_lies(tour, built.environment.tables), *await _find_idle(tour, built, means)]
+    lies = [
+        *_find_lies(exploration, built.environment.tables),
+        *await _find_idle(exploration, built, means),
+    ]
     firsts: dict[tuple[str, str], Finding] = {}
-    for finding in tour.heed((_judge(*lie, tour) for lie in lies), means):
+    for finding in exploration.admit((_judge(*lie, exploration) for lie in lies), means):
         firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
-    done = [stop for stop in tour.stops if stop.seen.outcome == "ok"]
-    evidence: Json = {"answers": len(done), "writes": sum(stop.moved for stop in done)}
+    done = [observed for observed in exploration.calls if observed.seen.outcome == "ok"]
+    evidence: Json = {"answers": len(done), "writes": sum(observed.moved for observed in done)}
     return gather(
         GATE, sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof"), evidence
     )
 
 
-def _judge(reason: str, stop: ObservedCall, words: str, tour: ExplorationRun) -> Finding:
-    told = f"{stop.call.name} {words}"
+def _judge(reason: str, observed: ObservedCall, words: str, exploration: ExplorationRun) -> Finding:
+    told = f"{observed.call.name} {words}"
     if CODES[reason] == "proof":
-        return drop(GATE, reason, told, _describe(stop, tour))
-    call = f"`{stop.call.name}` with {stop.call.arguments}"
+        return drop(GATE, reason, told, _describe(observed, exploration))
+    call = f"`{observed.call.name}` with {observed.call.arguments}"
     asked = _ASKED[reason]
-    if reason == "told_otherwise" and (misquote := find_misquote(stop, tour)):
+    if reason == "told_otherwise" and (misquote := find_misquote(observed, exploration)):
         asked = f"{misquote.observed} {asked.format(name=misquote.name)}"
-    asked = f"The reply to {call} was: {str(stop.seen.parts)[:400]} {asked}"
-    return doubt(GATE, reason, told, asked, _describe(stop, tour))
+    asked = f"The reply to {call} was: {str(observed.seen.parts)[:400]} {asked}"
+    return doubt(GATE, reason, told, asked, _describe(observed, exploration))
 
 
-def _describe(stop: ObservedCall, tour: ExplorationRun) -> Json:
-    changes = [change.model_dump() for change in tour.diff(stop)[:5]]
+def _describe(observed: ObservedCall, exploration: ExplorationRun) -> Json:
+    changes = [change.model_dump() for change in exploration.diff(observed)[:5]]
     return {
-        "call": stop.call.model_dump(),
-        "after": [one.model_dump() for one in stop.route],
-        "answer": stop.seen.parts,
+        "call": observed.call.model_dump(),
+        "after": [one.model_dump() for one in observed.route],
+        "answer": observed.seen.parts,
         "changes": changes,
     }
 
 
 def _find_lies(
-    tour: ExplorationRun, tables: Sequence[Table]
+    exploration: ExplorationRun, tables: Sequence[Table]
 ) -> Iterator[tuple[str, ObservedCall, str]]:
-    attributes = {name for state in tour.starts for row in list_rows(state) for name in row.value}
-    for stop in tour.stops:
-        if stop.seen.outcome != "ok" or stop.call.name not in tour.tools:
+    attributes = {
+        name for state in exploration.starts for row in list_rows(state) for name in row.value
+    }
+    for observed in exploration.calls:
+        if observed.seen.outcome != "ok" or observed.call.name not in exploration.tools:
             continue
-        if failure := _find_failure(stop.seen.parts, attributes):
-            yield "error_as_result", stop, f"answers ok and says {failure!r}"
-        elif said := _find_failing_words(stop, tour):
-            yield "failure_in_words", stop, f"answers ok and says {said!r}"
-        elif tour.tools[stop.call.name].effect == "query":
-            if stop.moved:
-                yield "query_changes", stop, "is declared a query and changes the state"
-            elif misquote := find_misquote(stop, tour):
-                yield "told_otherwise", stop, f"tells {misquote.words}"
-        elif not stop.moved:
+        if failure := _find_failure(observed.seen.parts, attributes):
+            yield "error_as_result", observed, f"answers ok and says {failure!r}"
+        elif said := _find_failing_words(observed, exploration):
+            yield "failure_in_words", observed, f"answers ok and says {said!r}"
+        elif exploration.tools[observed.call.name].effect == "query":
+            if observed.moved:
+                yield "query_changes", observed, "is declared a query and changes the state"
+            elif misquote := find_misquote(observed, exploration):
+                yield "told_otherwise", observed, f"tells {misquote.words}"
+        elif not observed.moved:
             continue
-        elif stale := _find_stale(stop, tour, tables):
-            yield "stale_answer", stop, f"answers with {stale} as it was before the change"
-        elif lost := _find_lost(stop, tour):
-            reason = "not_kept" if _reads_like_a_row(lost, stop, tour) else "unknown_id"
-            yield reason, stop, f"answers with {lost['id']!r}, which the state does not hold"
-        elif misquote := find_misquote(stop, tour):
-            yield "told_otherwise", stop, f"tells {misquote.words}"
+        elif stale := _find_stale(observed, exploration, tables):
+            yield "stale_answer", observed, f"answers with {stale} as it was before the change"
+        elif lost := _find_lost(observed, exploration):
+            reason = "not_kept" if _reads_like_a_row(lost, observed, exploration) else "unknown_id"
+            yield reason, observed, f"answers with {lost['id']!r}, which the state does not hold"
+        elif misquote := find_misquote(observed, exploration):
+            yield "told_otherwise", observed, f"tells {misquote.words}"
 
 
 def _find_failure(parts: list[Json], attributes: set[str]) -> str:
@@ -137,17 +142,17 @@ def _find_failure(parts: list[Json], attributes: set[str]) -> str:
     return ""
 
 
-def _find_failing_words(stop: ObservedCall, tour: ExplorationRun) -> str:
+def _find_failing_words(observed: ObservedCall, exploration: ExplorationRun) -> str:
     """A text that begins like a refusal, or a list of errors. A list may report a call that did the
     rest. A text that a query reads from the state does not count."""
-    values = [part.get("value") for part in stop.seen.parts if is_object(part.get("value"))]
+    values = [part.get("value") for part in observed.seen.parts if is_object(part.get("value"))]
     reports = [
         f"errors: {value['errors']}"
         for value in values
         if is_array(value.get("errors")) and value["errors"]
     ]
-    texts = [part.get("text", "") for part in stop.seen.parts]
-    held = () if stop.before not in tour.states else tour.words(stop.before)
+    texts = [part.get("text", "") for part in observed.seen.parts]
+    held = () if observed.before not in exploration.states else exploration.words(observed.before)
     return next(iter(reports), "")[:80] or next(
         (
             text[:80]
@@ -159,75 +164,85 @@ def _find_failing_words(stop: ObservedCall, tour: ExplorationRun) -> str:
 
 
 async def _find_idle(
-    tour: ExplorationRun, built: EnvironmentCase, means: GateContext
+    exploration: ExplorationRun, built: EnvironmentCase, means: GateContext
 ) -> list[tuple[str, ObservedCall, str]]:
     """Changes that answered ok and left the state as it was, although the call gave a value that no
     row holds. An update to the present value asks for nothing, and most services answer it with
     ok."""
     idle = [
-        stop
-        for stop in tour.stops
-        if stop.seen.outcome == "ok" and stop.before and not stop.moved and _is_change(stop, tour)
+        observed
+        for observed in exploration.calls
+        if observed.seen.outcome == "ok"
+        and observed.before
+        and not observed.moved
+        and _is_change(observed, exploration)
     ]
     idle = [
-        stop
-        for stop in idle
-        if stop.call.arguments and not _admits(stop) and not _find_failing_words(stop, tour)
+        observed
+        for observed in idle
+        if observed.call.arguments
+        and not _admits(observed)
+        and not _find_failing_words(observed, exploration)
     ]
-    unseen = [stop for stop in idle if stop.before not in tour.states]
-    plans = [[Reset(stop.start, CLOCK, SEED), *map(Invoke, stop.route), Look()] for stop in unseen]
-    for stop, seen in zip(
+    unseen = [observed for observed in idle if observed.before not in exploration.states]
+    plans = [
+        [Reset(observed.start, CLOCK, SEED), *map(Invoke, observed.route), Look()]
+        for observed in unseen
+    ]
+    for observed, seen in zip(
         unseen,
         await play_plans(find_program(built.environment), plans, means.sandbox, in_place=True),
         strict=True,
     ):
-        if seen[-1].state is not None and seen[-1].state_hash == stop.before:
-            tour.states.setdefault(stop.before, seen[-1].state)
-    looked = [stop for stop in idle if stop.before in tour.states]
+        if seen[-1].state is not None and seen[-1].state_hash == observed.before:
+            exploration.states.setdefault(observed.before, seen[-1].state)
+    looked = [observed for observed in idle if observed.before in exploration.states]
     silent = [
-        stop
-        for stop in looked
+        observed
+        for observed in looked
         if not (
-            _matches_row(stop, tour) or _asks_for_what_stands(stop, tour) or _denies(stop, tour)
+            _matches_row(observed, exploration)
+            or _asks_for_what_stands(observed, exploration)
+            or _denies(observed, exploration)
         )
     ]
-    return [lie for stop in silent for lie in _find_unheld(stop, tour)]
+    return [lie for observed in silent for lie in _find_unheld(observed, exploration)]
 
 
-def _is_change(stop: ObservedCall, tour: ExplorationRun) -> bool:
-    return stop.call.name in tour.tools and not tour.is_query(stop.call.name)
+def _is_change(observed: ObservedCall, exploration: ExplorationRun) -> bool:
+    return observed.call.name in exploration.tools and not exploration.is_query(observed.call.name)
 
 
-def _admits(stop: ObservedCall) -> bool:
+def _admits(observed: ObservedCall) -> bool:
     """Whether the reply itself says that nothing changed."""
     return bool(
         _ADMITS.search(
-            " ".join(value for value in list_scalars(stop.seen.parts) if isinstance(value, str))
+            " ".join(value for value in list_scalars(observed.seen.parts) if isinstance(value, str))
         )
     )
 
 
-def _asks_for_what_stands(stop: ObservedCall, tour: ExplorationRun) -> bool:
+def _asks_for_what_stands(observed: ObservedCall, exploration: ExplorationRun) -> bool:
     """Whether a row holds every argument that is named like one of its attributes, at least two.
     Then the state already was as the call asks."""
-    for row in tour.rows(stop.before):
+    for row in exploration.rows(observed.before):
         shared = [
             name
-            for name, value in stop.call.arguments.items()
+            for name, value in observed.call.arguments.items()
             if name in row.value and not is_array(value)
         ]
         if len(shared) > 1 and all(
-            _render(row.value[name]) == _render(stop.call.arguments[name]) for name in shared
+            _render(row.value[name]) == _render(observed.call.arguments[name]) for name in shared
         ):
             return True
     return False
 
 
-def _denies(stop: ObservedCall, tour: ExplorationRun) -> bool:
+def _denies(observed: ObservedCall, exploration: ExplorationRun) -> bool:
     """The answer has a `false` of its own, such as `deleted`: no attribute of a record, so it says
     that nothing was done."""
-    attributes = {name for row in tour.rows(stop.before) for name in row.value}
-    told = [part.get("value") for part in stop.seen.parts]
+    attributes = {name for row in exploration.rows(observed.before) for name in row.value}
+    told = [part.get("value") for part in observed.seen.parts]
     return any(
         value is False and name not in attributes
         for row in told
@@ -236,31 +251,31 @@ def _denies(stop: ObservedCall, tour: ExplorationRun) -> bool:
     )
 
 
-def _matches_row(stop: ObservedCall, tour: ExplorationRun) -> bool:
+def _matches_row(observed: ObservedCall, exploration: ExplorationRun) -> bool:
     """Whether the reply shows a row as it is in the state. A reader of the reply then knows the
     truth."""
-    rows = {row.key: row.value for row in tour.rows(stop.before)}
-    return any(_is_stored(row, rows) for row in list_told(stop.seen.parts))
+    rows = {row.key: row.value for row in exploration.rows(observed.before)}
+    return any(_is_stored(row, rows) for row in list_told(observed.seen.parts))
 
 
 def _find_unheld(
-    stop: ObservedCall, tour: ExplorationRun
+    observed: ObservedCall, exploration: ExplorationRun
 ) -> Iterator[tuple[str, ObservedCall, str]]:
     """The first argument whose value the rows named by the call do not hold. An argument named like
     an attribute should have been stored. Any other number may have been meant to be stored."""
     called = {
         str(value)
-        for value in list_scalars(list(stop.call.arguments.values()))
+        for value in list_scalars(list(observed.call.arguments.values()))
         if isinstance(value, str | int)
     }
-    rows, keys = tour.rows(stop.before), tour.keys(stop.before)
+    rows, keys = exploration.rows(observed.before), exploration.keys(observed.before)
     named = [row.value for row in rows if row.key in called] or [
         row.value for row in rows if called & {*map(str, row.value.values())}
     ]
     attributes = {name for row in rows for name in row.value}
     asked = [
         pair
-        for name, value in stop.call.arguments.items()
+        for name, value in observed.call.arguments.items()
         for pair in _list_asked(name.removeprefix("new_"), value)
     ]
     unheld = [
@@ -272,7 +287,7 @@ def _find_unheld(
         if name in attributes:
             yield (
                 "silent_success",
-                stop,
+                observed,
                 f"answers ok to {name}={value!r} and changes nothing, and no row it names holds "
                 "that",
             )
@@ -281,9 +296,9 @@ def _find_unheld(
         if (
             isinstance(value, int | float)
             and not isinstance(value, bool)
-            and stop.why in ("test", "drawn")
+            and observed.why in ("test", "drawn")
         ):
-            yield "silent_amount", stop, f"answers ok to {name}={value!r} and changes nothing"
+            yield "silent_amount", observed, f"answers ok to {name}={value!r} and changes nothing"
             return
 
 
@@ -324,24 +339,28 @@ def _is_stored(told: Mapping[str, Json], rows: Mapping[str, Mapping[str, Json]])
     return all(told.get(name) == value for name, value in stored.items())
 
 
-def _find_lost(stop: ObservedCall, tour: ExplorationRun) -> Mapping[str, Json] | None:
+def _find_lost(observed: ObservedCall, exploration: ExplorationRun) -> Mapping[str, Json] | None:
     """A row in the reply with an id that neither the state nor the caller has ever named."""
-    if not tour.is_looked_at(stop):
+    if not exploration.is_looked_at(observed):
         return None
     return next(
         (
             row
-            for row in list_told(stop.seen.parts)
-            if _MINTED.search(row["id"]) and not _is_named(row["id"], stop, tour)
+            for row in list_told(observed.seen.parts)
+            if _MINTED.search(row["id"]) and not _is_named(row["id"], observed, exploration)
         ),
         None,
     )
 
 
-def _reads_like_a_row(told: Mapping[str, Json], stop: ObservedCall, tour: ExplorationRun) -> bool:
+def _reads_like_a_row(
+    told: Mapping[str, Json], observed: ObservedCall, exploration: ExplorationRun
+) -> bool:
     """Whether an object has the attributes of a collection but the values of none of its rows. A
     row with a two-part key is shown under another id."""
-    rows = [row for row in tour.rows(stop.after) if told.keys() - {"id"} <= row.value.keys()]
+    rows = [
+        row for row in exploration.rows(observed.after) if told.keys() - {"id"} <= row.value.keys()
+    ]
     return (
         len(told) > 2
         and bool(rows)
@@ -351,22 +370,28 @@ def _reads_like_a_row(told: Mapping[str, Json], stop: ObservedCall, tour: Explor
     )
 
 
-def _is_named(key: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
+def _is_named(key: str, observed: ObservedCall, exploration: ExplorationRun) -> bool:
     """Mostly as a row of the state; else somewhere in it, or by the caller."""
     if (
-        key in tour.keys(stop.after)
-        or key in tour.words(stop.after)
-        or key in tour.words(stop.before)
+        key in exploration.keys(observed.after)
+        or key in exploration.words(observed.after)
+        or key in exploration.words(observed.before)
     ):
         return True
-    return key in set(map(str, list_scalars(stop.call.arguments)))
+    return key in set(map(str, list_scalars(observed.call.arguments)))
 
 
-def _find_stale(stop: ObservedCall, tour: ExplorationRun, tables: Sequence[Table]) -> str:
+def _find_stale(
+    observed: ObservedCall, exploration: ExplorationRun, tables: Sequence[Table]
+) -> str:
     """An attribute that the call changed and that the reply shows with the old value, in the row of
     that id and under the attribute's own name."""
-    sets = [change for change in tour.diff(stop) if change.op == "set" and len(change.path) == 3]
-    placed = list(list_placed(stop.seen.parts, tables))
+    sets = [
+        change
+        for change in exploration.diff(observed)
+        if change.op == "set" and len(change.path) == 3
+    ]
+    placed = list(list_placed(observed.seen.parts, tables))
     # A reader who sees both values, before and after, knows the truth.
     sets = [
         one

@@ -36,21 +36,21 @@ _MOST = 12
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Every relation that is broken, each once for a tool."""
-    tour = await explore(built, means)
-    if not tour.stops:
+    exploration = await explore(built, means)
+    if not exploration.calls:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     firsts: dict[tuple[str, str], Finding] = {}
-    breaches = (breach for relation in RELATIONS for breach in relation(built, tour))
-    for finding in tour.heed(map(_judge, breaches), means):
+    breaches = (breach for relation in RELATIONS for breach in relation(built, exploration))
+    for finding in exploration.admit(map(_judge, breaches), means):
         firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     found = sorted(firsts.values(), key=lambda one: CODES[one.reason] != "proof")
     return gather(
         GATE,
         found[:_MOST],
         {
-            "echoes": len(tour.echoes),
-            "twins": len(tour.twins),
-            "writes": sum(1 for _ in tour.writes()),
+            "echoes": len(exploration.read_pairs),
+            "twins": len(exploration.write_pairs),
+            "writes": sum(1 for _ in exploration.writes()),
         },
     )
 

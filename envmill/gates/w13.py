@@ -40,59 +40,72 @@ _ENOUGH = 4
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Replies that say nothing, say the same to everything, or speak of the program's insides."""
-    tour = await explore(built, means)
-    if not tour.stops:
+    exploration = await explore(built, means)
+    if not exploration.calls:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
-    return gather(GATE, doubt_replies(GATE, tour, means), {"replies": len(tour.stops)})
+    return gather(
+        GATE, doubt_replies(GATE, exploration, means), {"replies": len(exploration.calls)}
+    )
 
 
-def doubt_replies(gate: str, tour: ExplorationRun, means: GateContext) -> list[Finding]:
+def doubt_replies(gate: str, exploration: ExplorationRun, means: GateContext) -> list[Finding]:
     """The first reply of each tool and reason that an agent cannot work with."""
     firsts: dict[tuple[str, str], Finding] = {}
-    found = (*_find_poor(tour), *_find_constant(tour), *_find_unresolved(tour))
-    for finding in tour.heed((_judge(gate, *poor) for poor in found), means):
+    found = (*_find_poor(exploration), *_find_constant(exploration), *_find_unresolved(exploration))
+    for finding in exploration.admit((_judge(gate, *poor) for poor in found), means):
         firsts.setdefault((finding.reason, finding.detail.split()[0]), finding)
     return list(firsts.values())
 
 
-def _judge(gate: str, reason: str, stop: ObservedCall, words: str) -> Finding:
-    told = f"{stop.call.name} {words}"
-    evidence: Json = {"call": stop.call.model_dump(), "outcome": stop.seen.outcome, **_quote(stop)}
+def _judge(gate: str, reason: str, observed: ObservedCall, words: str) -> Finding:
+    told = f"{observed.call.name} {words}"
+    evidence: Json = {
+        "call": observed.call.model_dump(),
+        "outcome": observed.seen.outcome,
+        **_quote(observed),
+    }
     said = (
-        stop.seen.message[:300] if stop.seen.outcome == "rejection" else str(stop.seen.parts)[:300]
+        observed.seen.message[:300]
+        if observed.seen.outcome == "rejection"
+        else str(observed.seen.parts)[:300]
     )
     return doubt(gate, reason, told, f"{told}. The reply was: {said} {_ASKED[reason]}", evidence)
 
 
-def _quote(stop: ObservedCall) -> dict[str, Json]:
-    return {"answer": stop.seen.parts, "code": stop.seen.code, "message": stop.seen.message[:600]}
+def _quote(observed: ObservedCall) -> dict[str, Json]:
+    return {
+        "answer": observed.seen.parts,
+        "code": observed.seen.code,
+        "message": observed.seen.message[:600],
+    }
 
 
-def _find_poor(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
-    for stop in tour.stops:
-        if stop.seen.outcome == "rejection":
-            if _reveals_insides(stop.seen.message, stop, tour):
+def _find_poor(exploration: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
+    for observed in exploration.calls:
+        if observed.seen.outcome == "rejection":
+            if _reveals_insides(observed.seen.message, observed, exploration):
                 yield (
                     "internal_text",
-                    stop,
-                    f"is refused with the program's insides: {stop.seen.message[:120]!r}",
+                    observed,
+                    f"is refused with the program's insides: {observed.seen.message[:120]!r}",
                 )
-            elif not _names_a_reason(stop):
+            elif not _names_a_reason(observed):
                 yield (
                     "empty_refusal",
-                    stop,
-                    f"is refused and not told why: {stop.seen.code!r}, {stop.seen.message[:80]!r}",
+                    observed,
+                    f"is refused and not told why: {observed.seen.code!r}, {observed.seen.message[:80]!r}",
                 )
-        elif stop.seen.outcome == "ok":
-            if poor := _find_emptiness(stop, tour):
-                yield "empty_reply", stop, f"is carried out and answers {poor}"
+        elif observed.seen.outcome == "ok":
+            if poor := _find_emptiness(observed, exploration):
+                yield "empty_reply", observed, f"is carried out and answers {poor}"
             elif any(
-                _reveals_insides(part.get("text", ""), stop, tour) for part in stop.seen.parts
+                _reveals_insides(part.get("text", ""), observed, exploration)
+                for part in observed.seen.parts
             ):
-                yield "internal_text", stop, "answers with the program's insides"
+                yield "internal_text", observed, "answers with the program's insides"
 
 
-def _reveals_insides(text: str, stop: ObservedCall, tour: ExplorationRun) -> bool:
+def _reveals_insides(text: str, observed: ObservedCall, exploration: ExplorationRun) -> bool:
     """Words of a program's insides that neither the caller nor a record has said: a ticket may well
     be about a KeyError."""
     found = _INTERNAL.search(text)
@@ -100,28 +113,30 @@ def _reveals_insides(text: str, stop: ObservedCall, tour: ExplorationRun) -> boo
         return False
     known = [
         str(value)
-        for value in list_scalars([stop.call.arguments, tour.states.get(stop.before, stop.start)])
+        for value in list_scalars(
+            [observed.call.arguments, exploration.states.get(observed.before, observed.start)]
+        )
     ]
     return not any(found[0] in value for value in known)
 
 
-def _names_a_reason(stop: ObservedCall) -> bool:
-    words = re.findall(r"[^\W_]+", stop.seen.message.casefold())
+def _names_a_reason(observed: ObservedCall) -> bool:
+    words = re.findall(r"[^\W_]+", observed.seen.message.casefold())
     return len(words) >= 2 and not set(words) <= _DUMB
 
 
-def _find_emptiness(stop: ObservedCall, tour: ExplorationRun) -> str:
+def _find_emptiness(observed: ObservedCall, exploration: ExplorationRun) -> str:
     """How a reply is empty; an empty text if it says something. An empty list is an answer to a
     query."""
-    if not stop.seen.parts:
+    if not observed.seen.parts:
         return "nothing"
-    (first, *more) = stop.seen.parts
+    (first, *more) = observed.seen.parts
     if more or first.get("type") == "blob":
         return ""
     if first["type"] == "text":
         return "" if first["text"].strip() else "an empty text"
     value = first["value"]
-    query = tour.tools[stop.call.name].effect == "query"
+    query = exploration.tools[observed.call.name].effect == "query"
     bare = (
         value is None
         or value == {}
@@ -131,48 +146,57 @@ def _find_emptiness(stop: ObservedCall, tour: ExplorationRun) -> str:
     return f"{value!r} alone" if bare else ""
 
 
-def _find_constant(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
+def _find_constant(exploration: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     """Queries that answer the same, and not nothing, whatever they are asked."""
-    for tool in tour.tools.values():
+    for tool in exploration.tools.values():
         if tool.effect != "query" or not tool.parameters.get("required"):
             continue
         done = [
-            stop
-            for stop in tour.of(tool.name)
-            if stop.seen.outcome == "ok"
-            and stop.why in ("test", "drawn")
-            and stop.start is tour.starts[0]
+            observed
+            for observed in exploration.of(tool.name)
+            if observed.seen.outcome == "ok"
+            and observed.why in ("test", "drawn")
+            and observed.start is exploration.starts[0]
         ]
         asked = {
-            canonical_json(stop.call.arguments)
-            for stop in done
-            if not stop.moved and stop.before == done[0].before
+            canonical_json(observed.call.arguments)
+            for observed in done
+            if not observed.moved and observed.before == done[0].before
         }
-        told = {canonical_json(stop.seen.parts) for stop in done if stop.before == done[0].before}
+        told = {
+            canonical_json(observed.seen.parts)
+            for observed in done
+            if observed.before == done[0].before
+        }
         if len(asked) >= _ENOUGH and len(told) == 1 and _is_informative(done[0].seen.parts):
             shown = next(
-                (stop for stop in done if not tour.is_sealed(stop.call.model_dump())), done[0]
+                (
+                    observed
+                    for observed in done
+                    if not exploration.is_sealed(observed.call.model_dump())
+                ),
+                done[0],
             )
             yield "constant_reply", shown, f"answers the same to {len(asked)} different calls"
 
 
-def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
+def _find_unresolved(exploration: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
     """Ids of rows that replies show, if no query takes an id of the collection and no reply
     describes one of its rows."""
-    queries = [tool for tool in tour.tools.values() if tool.effect == "query"]
+    queries = [tool for tool in exploration.tools.values() if tool.effect == "query"]
     taken = {
-        (name, tour.offers.points(tool.name, name))
+        (name, exploration.offers.points(tool.name, name))
         for tool in queries
         for name in tool.parameters.get("properties", {})
     }
     names, homes = {name for name, _ in taken}, {home for _, home in taken}
     shown: dict[str, tuple[ObservedCall, str]] = {}
     told = set[str]()
-    for stop in tour.stops:
-        if stop.seen.outcome != "ok" or stop.before not in tour.states:
+    for observed in exploration.calls:
+        if observed.seen.outcome != "ok" or observed.before not in exploration.states:
             continue
-        rows = {row.key: row for row in tour.rows(stop.before)}
-        for one in list_objects(stop.seen.parts):
+        rows = {row.key: row for row in exploration.rows(observed.before)}
+        for one in list_objects(observed.seen.parts):
             texts = {value for value in one.values() if isinstance(value, str)}
             for name, value in one.items():
                 row = rows.get(value) if isinstance(value, str) else None
@@ -185,12 +209,12 @@ def _find_unresolved(tour: ExplorationRun) -> Iterator[tuple[str, ObservedCall, 
                 ):
                     told.add(row.collection)
                 if name.endswith("_id") and name not in names:
-                    shown.setdefault(row.collection, (stop, name))
-    for collection, (stop, name) in shown.items():
+                    shown.setdefault(row.collection, (observed, name))
+    for collection, (observed, name) in shown.items():
         if collection not in homes | told:
             yield (
                 "unresolved_id",
-                stop,
+                observed,
                 f"shows the {name} of a row of {collection}, and no tool tells what stands "
                 "behind such an id",
             )

@@ -76,20 +76,20 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 async def _play_drills(built: EnvironmentCase, means: GateContext) -> list[Played]:
     """Plays the tests in few sessions. A test that another test of its session may have spoilt is
     played again on its own."""
-    drilled = await replay_stored_tests(built, means)
+    replayed = await replay_stored_tests(built, means)
     seen = {
-        test.id: played for drill, observed in drilled for test, played in drill.share(observed)
+        test.id: played for replay, observed in replayed for test, played in replay.share(observed)
     }
-    doubtful = [test for drill, observed in drilled for test in _find_doubtful(drill, observed)]
+    doubtful = [test for replay, observed in replayed for test in _find_doubtful(replay, observed)]
     alone = await play_tests(built.environment, doubtful, means.sandbox)
     seen |= {test.id: played for test, played in alone}
     return [(test, seen[test.id]) for test in built.tests]
 
 
-def _find_doubtful(drill: StoredTestReplay, observed: Sequence[Observation]) -> Iterator[Test]:
+def _find_doubtful(replay: StoredTestReplay, observed: Sequence[Observation]) -> Iterator[Test]:
     """Tests that failed, and all tests after one that failed or changed the state."""
-    spoilt, alone = False, len(drill.tests) == 1
-    for test, seen in drill.share(observed):
+    spoilt, alone = False, len(replay.tests) == 1
+    for test, seen in replay.share(observed):
         if not alone and (spoilt or judge_test(test, seen)):
             yield test
         spoilt = (

@@ -15,8 +15,8 @@ from envmill.base.errors import SettingsError
 from envmill.gates.base import EnvironmentCase, Finding, GateContext, doubt, keep, skip
 from envmill.gates.error_corrected_rate import Estimate, Proportion, correct
 from envmill.gates.exploring.boundary_calls import BoundaryCase
-from envmill.gates.exploring.boundary_states import find_edge, list_comparisons
-from envmill.gates.exploring.earlier_values import find_standings
+from envmill.gates.exploring.boundary_states import find_boundary_case, list_comparisons
+from envmill.gates.exploring.earlier_values import find_earlier_values
 from envmill.gates.exploring.exploration import explore
 from envmill.gates.exploring.observations import ExplorationRun
 from envmill.gates.faulty_tools import (
@@ -24,8 +24,8 @@ from envmill.gates.faulty_tools import (
     FLAGS,
     CaseOpinion,
     find_broken,
+    find_explored_calls,
     find_further,
-    find_toured,
     list_suspects,
     list_thin,
     weigh_corner,
@@ -127,15 +127,18 @@ async def _review(
             f"{len(asked)} calls of {goal} after {plan.rounds} rounds",
             _describe_plan(plan),
         )
-    cases, tour = await play(Program.of(environment), asked, sandbox), await explore(built, means)
-    closer = _Closer(plan, states, tour, sandbox, models)
-    toured = [
+    cases, exploration = (
+        await play(Program.of(environment), asked, sandbox),
+        await explore(built, means),
+    )
+    rechecker = _Rechecker(plan, states, exploration, sandbox, models)
+    explored = [
         one
-        for tool, most in list_thin(cases, tour)
-        for one in await closer.find_toured(tool, most)
+        for tool, most in list_thin(cases, exploration)
+        for one in await rechecker.find_explored_calls(tool, most)
         if one.key not in plan.asked
     ]
-    cases += await play(Program.of(environment), toured, sandbox) if toured else []
+    cases += await play(Program.of(environment), explored, sandbox) if explored else []
     salt = await _make_salt(environment, cases, sandbox, means.seed)
     controls = await _make_controls(built, sandbox)
     heard = await ask_checker(
@@ -146,22 +149,22 @@ async def _review(
         return finding
     sound = _sound(cases)
     ours, alarms = _pair(sound, heard[: len(sound)]), _count(heard[len(sound) + len(salt) :])
-    return await _check_flagged(finding, closer, ours, alarms)
+    return await _check_flagged(finding, rechecker, ours, alarms)
 
 
 @dataclass(frozen=True)
-class _Closer:
+class _Rechecker:
     """What more calls need."""
 
     plan: Plan
     states: list[dict[str, Json]]
-    tour: ExplorationRun
+    exploration: ExplorationRun
     sandbox: Sandbox
     models: ModelSession
 
-    async def find_toured(self, tool: str, most: int) -> list[StateCall]:
-        return await find_toured(
-            self.tour, tool, most, Program.of(self.plan.environment), self.sandbox
+    async def find_explored_calls(self, tool: str, most: int) -> list[StateCall]:
+        return await find_explored_calls(
+            self.exploration, tool, most, Program.of(self.plan.environment), self.sandbox
         )
 
     async def ask_opinions(
@@ -174,13 +177,13 @@ class _Closer:
             await ask_more(self.plan, self.states, wanted, TESTER, self.models),
             {one.case.asked.key for one in heard},
         )
-        toured = [
+        explored = [
             one
             for tool in tools
-            for one in await self.find_toured(tool, _MORE_CALLS)
+            for one in await self.find_explored_calls(tool, _MORE_CALLS)
             if one.key not in known
         ]
-        asked += [one for one in toured if one.key not in self.plan.asked]
+        asked += [one for one in explored if one.key not in self.plan.asked]
         cases = _sound(await play(Program.of(environment), asked, self.sandbox)) if asked else []
         cases += [
             case
@@ -193,18 +196,18 @@ class _Closer:
         """Where a comparison of the code is even, and where a number that is set stood elsewhere
         before."""
         environment, program = self.plan.environment, Program.of(self.plan.environment)
-        changes = [name for name in self.tour.tools if not self.tour.is_query(name)]
-        toured = [one for name in changes for one in await self.find_toured(name, _BASES)]
+        changes = [name for name in self.exploration.tools if not self.exploration.is_query(name)]
+        explored = [one for name in changes for one in await self.find_explored_calls(name, _BASES)]
         ours = [case for case in cases if case.asked.call.name in changes] + (
-            await play(program, toured, self.sandbox) if toured else []
+            await play(program, explored, self.sandbox) if explored else []
         )
         found = [
-            await find_edge(each, ours, _CORNER, program, self.sandbox)
+            await find_boundary_case(each, ours, _CORNER, program, self.sandbox)
             for each in list_comparisons(environment)
         ]
         return [
             *(edge for edge in found if edge),
-            *await find_standings(ours, _CORNER, program, self.sandbox),
+            *await find_earlier_values(ours, _CORNER, program, self.sandbox),
         ]
 
     async def judge(self, asked: Sequence[StateCall]) -> list[CaseOpinion | None]:
@@ -224,22 +227,26 @@ class _Closer:
             for case in cases
             if case.asked.call.name == tool and case.seen.outcome == "ok"
         ]
-        if self.tour.is_query(tool) or not 0 < len(done) < _MORE_CALLS // 2:
+        if self.exploration.is_query(tool) or not 0 < len(done) < _MORE_CALLS // 2:
             return []
         return await find_further(
-            self.tour, done, _MORE_CALLS // 2, Program.of(self.plan.environment), self.sandbox
+            self.exploration,
+            done,
+            _MORE_CALLS // 2,
+            Program.of(self.plan.environment),
+            self.sandbox,
         )
 
 
 async def _check_flagged(
-    finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion
+    finding: Finding, rechecker: _Rechecker, heard: list[CaseOpinion], alarms: Proportion
 ) -> Finding:
     """One tool of twenty hardly changes a share of all calls. So flagged tools are tried again, and
     each is judged on its own."""
     suspects = list_suspects(heard)
     if not suspects:
-        return await _check_corners(finding, closer, heard, alarms)
-    more = await closer.ask_opinions(suspects, heard)
+        return await _check_corners(finding, rechecker, heard, alarms)
+    more = await rechecker.ask_opinions(suspects, heard)
     broken = find_broken([*heard, *more], alarms)
     evidence: dict[str, Json] = finding.evidence | {
         "suspects": suspects,
@@ -247,7 +254,7 @@ async def _check_flagged(
         "broken": [one.describe() for one in broken],
     }
     if not broken:
-        return await _check_corners(keep(GATE, evidence), closer, heard, alarms)
+        return await _check_corners(keep(GATE, evidence), rechecker, heard, alarms)
     first = broken[0]
     flagged = [
         one for one in (*heard, *more) if one.flagged and one.way == (first.tool, first.outcome)
@@ -263,12 +270,12 @@ async def _check_flagged(
 
 
 async def _check_corners(
-    finding: Finding, closer: _Closer, heard: list[CaseOpinion], alarms: Proportion
+    finding: Finding, rechecker: _Rechecker, heard: list[CaseOpinion], alarms: Proportion
 ) -> Finding:
     """Judges corners that calls rarely reach: one call of each corner. If it is flagged, the others
     and the calls nearby are judged, too."""
-    corners = await closer.find_corners([one.case for one in heard])
-    first = await closer.judge([corner.asked[0] for corner in corners])
+    corners = await rechecker.find_corners([one.case for one in heard])
+    first = await rechecker.judge([corner.asked[0] for corner in corners])
     flagged = [
         (corner, one) for corner, one in zip(corners, first, strict=True) if one and one.flagged
     ]
@@ -277,8 +284,8 @@ async def _check_corners(
         "corners_flagged": [corner.render() for corner, _ in flagged],
     }
     for corner, one in flagged[:_MOST_CORNERS]:
-        ours = [one, *filter(None, await closer.judge(corner.asked[1:]))]
-        beside = [*filter(None, await closer.judge(corner.beside))]
+        ours = [one, *filter(None, await rechecker.judge(corner.asked[1:]))]
+        beside = [*filter(None, await rechecker.judge(corner.beside))]
         broken = weigh_corner(ours, beside, heard, alarms)
         if broken.chance <= DOUBT / len(corners):
             failures = _list_failures(

@@ -18,10 +18,10 @@ from envmill.gates.exploring.exploration import explore
 from envmill.gates.exploring.memory import find_program
 from envmill.gates.exploring.observations import ObservedCall
 from envmill.gates.exploring.rows import list_scalars
-from envmill.gates.exploring.shuffled_orders import could_scatter, list_twists
+from envmill.gates.exploring.shuffled_orders import could_vary_order, list_variants
 from envmill.gates.exploring.stored_tests import (
     SEED,
-    Drilled,
+    ReplayedTests,
     StoredTestReplay,
     replay_stored_tests,
 )
@@ -76,8 +76,8 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
             "no_tests",
             "nothing is known that could be played again: write tests, three a tool",
         )
-    drilled = await replay_stored_tests(built, means)
-    if parted := await _find_parting(built, await _gather_twice(built, drilled, means), means):
+    replayed = await replay_stored_tests(built, means)
+    if parted := await _find_parting(built, await _gather_twice(built, replayed, means), means):
         return parted
     if drawn := await _find_drawn_read(built, means):
         words, sealed = (
@@ -85,15 +85,15 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
             await _is_sealed(drawn, built, means),
         )
         return mark(drop(GATE, "draws_lots", words, drawn.call.model_dump()), sealed)
-    if failures := await _find_failures(built, drilled, means):
+    if failures := await _find_failures(built, replayed, means):
         return drop(
             GATE,
             "needs_a_moment",
             f"at {_LATER} with another seed: {failures[0]['seen']}",
             failures[:5],
         )
-    for drill, fixed in await _find_fixed_dates(built, drilled, means):
-        call = drill.tests[-1].call
+    for replay, fixed in await _find_fixed_dates(built, replayed, means):
+        call = replay.tests[-1].call
         asked = (
             f"Is the date {fixed}, which `{call.name}` writes on {CLOCK[:10]} and on "
             f"{_AWAY[:10]}, meant to be the day of the call?"
@@ -105,43 +105,45 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
             asked,
             call.model_dump(),
         )
-    for drill, stale in await _find_stale_dates(built, drilled, means):
-        call = drill.tests[-1].call
+    for replay, stale in await _find_stale_dates(built, replayed, means):
+        call = replay.tests[-1].call
         words = (
             f"{call.name} writes {stale}, and still does {_LONG / 86400:.0f} days later in the "
             "same session: the clock was read once"
         )
         return drop(GATE, "clock_stale", words, call.model_dump())
-    return keep(GATE, {"tests": len(built.tests), "sessions": len(drilled)})
+    return keep(GATE, {"tests": len(built.tests), "sessions": len(replayed)})
 
 
 Played = list[tuple[list[Step], Sequence[Observation]]]
 """Plans, and the results of their calls."""
 
 
-async def _gather_twice(built: EnvironmentCase, drilled: Drilled, means: GateContext) -> Played:
+async def _gather_twice(
+    built: EnvironmentCase, replayed: ReplayedTests, means: GateContext
+) -> Played:
     """The sessions played in both processes: the widest ones of the tour, and all replies of
     queries if an order may depend on chance."""
-    tour = await explore(built, means)
+    exploration = await explore(built, means)
     played, done = Played(), set[str]()
-    for stops in tour.sessions:
+    for calls in exploration.sessions:
         # Each is a process of its own there: one that shows no further tool is not worth it.
-        if names := {stop.call.name for stop in stops} - done:
-            played.append((_plan(stops), [stop.seen for stop in stops]))
+        if names := {observed.call.name for observed in calls} - done:
+            played.append((_plan(calls), [observed.seen for observed in calls]))
             done |= names
-    for drill, seen in drilled:
-        if names := {test.call.name for test in drill.tests} - done:
-            played.append(_drop_looks(drill.plan(), seen))
+    for replay, seen in replayed:
+        if names := {test.call.name for test in replay.tests} - done:
+            played.append(_drop_looks(replay.plan(), seen))
             done |= names
-    if not could_scatter(built.environment):
+    if not could_vary_order(built.environment):
         return played
-    twists = list_twists(tour)
-    here = await play_plans(find_program(built.environment), twists, means.sandbox)
-    return [*played, *((plan, seen[1:]) for plan, seen in zip(twists, here, strict=True))]
+    variants = list_variants(exploration)
+    here = await play_plans(find_program(built.environment), variants, means.sandbox)
+    return [*played, *((plan, seen[1:]) for plan, seen in zip(variants, here, strict=True))]
 
 
-def _plan(stops: Sequence[ObservedCall]) -> list[Step]:
-    return [Reset(stops[0].start, CLOCK, SEED), *(Invoke(stop.call) for stop in stops)]
+def _plan(calls: Sequence[ObservedCall]) -> list[Step]:
+    return [Reset(calls[0].start, CLOCK, SEED), *(Invoke(observed.call) for observed in calls)]
 
 
 def _drop_looks(
@@ -159,7 +161,7 @@ async def _find_parting(
     where an order may come of addresses."""
     program, shakes = (
         find_program(built.environment),
-        _SHAKEN if could_scatter(built.environment) else 0,
+        _SHAKEN if could_vary_order(built.environment) else 0,
     )
     plans = [
         [replace(plan[0], shaken=1 + means.seed % 7), *plan[1:]] if number < shakes else plan
@@ -181,56 +183,64 @@ async def _find_drawn_read(built: EnvironmentCase, means: GateContext) -> Observ
     draws with this word, and no recorder sees the draw."""
     if not any(map(_DRAWS.search, built.environment.files.values())):
         return None
-    tour = await explore(built, means)
+    exploration = await explore(built, means)
     reads = [
-        stop
-        for stop in tour.stops
-        if not stop.route and stop.seen.outcome == "ok" and tour.is_query(stop.call.name)
+        observed
+        for observed in exploration.calls
+        if not observed.route
+        and observed.seen.outcome == "ok"
+        and exploration.is_query(observed.call.name)
     ]
-    reads = [stop for stop in reads if means.admits(tour.is_sealed(stop.call.model_dump()))]
-    reads.sort(key=lambda stop: tour.is_sealed(stop.call.model_dump()))
+    reads = [
+        observed
+        for observed in reads
+        if means.admits(exploration.is_sealed(observed.call.model_dump()))
+    ]
+    reads.sort(key=lambda observed: exploration.is_sealed(observed.call.model_dump()))
     plans = [
-        [Reset(stop.start, CLOCK, seed), Invoke(stop.call)]
-        for stop in reads
+        [Reset(observed.start, CLOCK, seed), Invoke(observed.call)]
+        for observed in reads
         for seed in range(1, _DRAWN)
     ]
     seen = await play_plans(find_program(built.environment), plans, means.sandbox)
-    asked = [stop for stop in reads for _ in range(1, _DRAWN)]
+    asked = [observed for observed in reads for _ in range(1, _DRAWN)]
     return next(
         (
-            stop
-            for stop, (_, again) in zip(asked, seen, strict=True)
-            if again.parts != stop.seen.parts
+            observed
+            for observed, (_, again) in zip(asked, seen, strict=True)
+            if again.parts != observed.seen.parts
         ),
         None,
     )
 
 
-async def _is_sealed(stop: ObservedCall, built: EnvironmentCase, means: GateContext) -> bool:
-    return (await explore(built, means)).is_sealed(stop.call.model_dump())
+async def _is_sealed(observed: ObservedCall, built: EnvironmentCase, means: GateContext) -> bool:
+    return (await explore(built, means)).is_sealed(observed.call.model_dump())
 
 
-def _list_moved(drilled: Drilled) -> list[tuple[StoredTestReplay, list[Observation]]]:
+def _list_moved(replayed: ReplayedTests) -> list[tuple[StoredTestReplay, list[Observation]]]:
     """Sessions that used clock, ids or randomness: to all others, another clock and another seed
     are the same."""
-    return [(drill, seen) for drill, seen in drilled if any(one.uses for one in seen)]
+    return [(replay, seen) for replay, seen in replayed if any(one.uses for one in seen)]
 
 
 async def _find_failures(
-    built: EnvironmentCase, drilled: Drilled, means: GateContext
+    built: EnvironmentCase, replayed: ReplayedTests, means: GateContext
 ) -> list[Json]:
     """Tests that were green and are red by then, also on their own."""
-    moved = _list_moved(drilled)
-    plans = [drill.plan(_LATER, means.seed + 1) for drill, _ in moved]
+    moved = _list_moved(replayed)
+    plans = [replay.plan(_LATER, means.seed + 1) for replay, _ in moved]
     later = await play_plans(find_program(built.environment), plans, means.sandbox)
     green = {
         test.id
-        for drill, seen in moved
-        for test, played in drill.share(seen)
+        for replay, seen in moved
+        for test, played in replay.share(seen)
         if not judge_test(test, played)
     }
     then = [
-        one for (drill, _), played in zip(moved, later, strict=True) for one in drill.share(played)
+        one
+        for (replay, _), played in zip(moved, later, strict=True)
+        for one in replay.share(played)
     ]
     red = [test for test, played in then if test.id in green and judge_test(test, played)]
     return list_failures(
@@ -245,25 +255,25 @@ def _start_later(test: Test, means: GateContext) -> Reset:
 
 
 async def _find_fixed_dates(
-    built: EnvironmentCase, drilled: Drilled, means: GateContext
+    built: EnvironmentCase, replayed: ReplayedTests, means: GateContext
 ) -> list[tuple[StoredTestReplay, str]]:
     """Tests after which a date stands in the state that is the same in another month; only a
     written date can be."""
     if not any(map(_WRITTEN_DATE.search, built.environment.files.values())):
         return []
-    looked = [(drill, seen) for drill, seen in drilled if drill.leg.looks]
+    looked = [(replay, seen) for replay, seen in replayed if replay.session_plan.looks]
     away = await play_plans(
-        find_program(built.environment), [drill.plan(_AWAY) for drill, _ in looked], means.sandbox
+        find_program(built.environment), [replay.plan(_AWAY) for replay, _ in looked], means.sandbox
     )
     found = [
-        (drill, _find_fixed_date(drill, one[-1].state, other[-1].state))
-        for (drill, one), other in zip(looked, away, strict=True)
+        (replay, _find_fixed_date(replay, one[-1].state, other[-1].state))
+        for (replay, one), other in zip(looked, away, strict=True)
     ]
-    return [(drill, fixed) for drill, fixed in found if fixed]
+    return [(replay, fixed) for replay, fixed in found if fixed]
 
 
 async def _find_stale_dates(
-    built: EnvironmentCase, drilled: Drilled, means: GateContext
+    built: EnvironmentCase, replayed: ReplayedTests, means: GateContext
 ) -> list[tuple[StoredTestReplay, str]]:
     """Tests after which a date stands in the state that depends on when the session began, and not on
     when the change was made.
@@ -271,27 +281,29 @@ async def _find_stale_dates(
     Only of a program that asked the clock before any of its tools was called.
     """
     asked = [
-        (drill, seen) for drill, seen in drilled if drill.leg.looks and seen[0].uses.get("clock")
+        (replay, seen)
+        for replay, seen in replayed
+        if replay.session_plan.looks and seen[0].uses.get("clock")
     ]
     if not asked:
         return []
     program, plans = (
         find_program(built.environment),
-        [(drill.plan(), drill.plan(_AWAY)) for drill, _ in asked],
+        [(replay.plan(), replay.plan(_AWAY)) for replay, _ in asked],
     )
     late = await play_plans(
         program, [[plan[0], Advance(_LONG), *plan[1:]] for plan, _ in plans], means.sandbox
     )
     away = await play_plans(program, [plan for _, plan in plans], means.sandbox)
     found = [
-        (drill, _find_stale_date(drill, seen[-1].state, later[-1].state, other[-1].state))
-        for (drill, seen), later, other in zip(asked, late, away, strict=True)
+        (replay, _find_stale_date(replay, seen[-1].state, later[-1].state, other[-1].state))
+        for (replay, seen), later, other in zip(asked, late, away, strict=True)
     ]
-    return [(drill, stale) for drill, stale in found if stale]
+    return [(replay, stale) for replay, stale in found if stale]
 
 
-def _find_stale_date(drill: StoredTestReplay, here: Json, later: Json, away: Json) -> str:
-    start = drill.leg.start
+def _find_stale_date(replay: StoredTestReplay, here: Json, later: Json, away: Json) -> str:
+    start = replay.session_plan.start
     stayed = set(_list_dates(start, here)) & set(_list_dates(start, later))
     return min(stayed - set(_list_dates(start, away)), default="")
 
@@ -326,9 +338,12 @@ async def _name_chance(
     )
 
 
-def _find_fixed_date(drill: StoredTestReplay, here: Json, away: Json) -> str:
+def _find_fixed_date(replay: StoredTestReplay, here: Json, away: Json) -> str:
     """A date a change wrote that the clock, the caller and the state have nothing to do with."""
-    start, calls = drill.leg.start, [*drill.leg.route, *(call for _, call in drill.leg.calls)]
+    start, calls = (
+        replay.session_plan.start,
+        [*replay.session_plan.route, *(call for _, call in replay.session_plan.calls)],
+    )
     known = {str(value) for value in list_scalars([start, [call.arguments for call in calls]])}
     both = set(_list_dates(start, here)) & set(_list_dates(start, away))
     today = {moment[:10] for moment in (CLOCK, _AWAY)}

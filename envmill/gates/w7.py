@@ -20,8 +20,8 @@ _SHOWN = 5
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """Compares hashes before and after every rejection of the tour. A rejection that changed the
     hash is played again, and both states are compared."""
-    tour = await explore(built, means)
-    rejected = [stop for stop in tour.stops if stop.seen.outcome == "rejection"]
+    exploration = await explore(built, means)
+    rejected = [observed for observed in exploration.calls if observed.seen.outcome == "rejection"]
     if not rejected:
         return skip(
             GATE,
@@ -29,41 +29,48 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
             "no call of the tour was rejected: tests that expect a rejection would show how one "
             "ends",
         )
-    moved = [stop for stop in rejected if stop.moved]
+    moved = [observed for observed in rejected if observed.moved]
     sorts = [
-        [stop for stop in moved if tour.is_sealed(_quote(stop)) is sealed]
+        [observed for observed in moved if exploration.is_sealed(_quote(observed)) is sealed]
         for sealed in (False, True)
         if means.admits(sealed)
     ]
     marked = {
-        stop.call.name: stop for stop in reversed(next(filter(None, sorts), list[ObservedCall]()))
+        observed.call.name: observed
+        for observed in reversed(next(filter(None, sorts), list[ObservedCall]()))
     }
     if not marked:
         return keep(
-            GATE, {"rejections": len(rejected), "tools": len({stop.call.name for stop in rejected})}
+            GATE,
+            {
+                "rejections": len(rejected),
+                "tools": len({observed.call.name for observed in rejected}),
+            },
         )
-    shown = [await _describe(stop, built, means) for stop in list(marked.values())[:_SHOWN]]
+    shown = [await _describe(observed, built, means) for observed in list(marked.values())[:_SHOWN]]
     first = next(iter(marked.values()))
     paths: list[str] = [".".join(change["path"]) for change in shown[0]["changes"]]
     words = (
         f"{first.call.name} is rejected ({first.seen.code}), and has changed "
         f"{', '.join(paths) or 'the state'}"
     )
-    return mark(drop(GATE, "change_before_check", words, shown), tour.is_sealed(_quote(first)))
+    return mark(
+        drop(GATE, "change_before_check", words, shown), exploration.is_sealed(_quote(first))
+    )
 
 
-def _quote(stop: ObservedCall) -> list[dict[str, Json]]:
-    return [call.model_dump() for call in (stop.call, *stop.route)]
+def _quote(observed: ObservedCall) -> list[dict[str, Json]]:
+    return [call.model_dump() for call in (observed.call, *observed.route)]
 
 
 async def _describe(
-    stop: ObservedCall, built: EnvironmentCase, means: GateContext
+    observed: ObservedCall, built: EnvironmentCase, means: GateContext
 ) -> dict[str, Json]:
     plan = [
-        Reset(stop.start, CLOCK, 0),
-        *map(Invoke, stop.route),
+        Reset(observed.start, CLOCK, 0),
+        *map(Invoke, observed.route),
         Look(),
-        Invoke(stop.call),
+        Invoke(observed.call),
         Look(),
     ]
     *_, before, call, after = await means.sandbox.play(Program.of(built.environment), plan)
@@ -73,8 +80,8 @@ async def _describe(
         else []
     )
     return {
-        "call": stop.call.model_dump(),
-        "after": [one.model_dump() for one in stop.route],
+        "call": observed.call.model_dump(),
+        "after": [one.model_dump() for one in observed.route],
         "code": call.code,
         "message": call.message,
         "changes": [change.model_dump() for change in changes[:_SHOWN]],

@@ -38,20 +38,24 @@ as one that cannot succeed."""
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     """A tool that never succeeded is a fault if valid arguments could be built, and unknown if they
     could not."""
-    tour = await explore(built, means)
-    if not tour.stops:
+    exploration = await explore(built, means)
+    if not exploration.calls:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
     silent = {
-        tool.name: fault for tool in tour.tools.values() if (fault := _find_silence(tool, tour))
+        tool.name: fault
+        for tool in exploration.tools.values()
+        if (fault := _find_silence(tool, exploration))
     }
     evidence: Json = {
-        "tools": len(tour.tools),
+        "tools": len(exploration.tools),
         "silent": silent,
-        "calls": {name: len(tour.of(name)) for name in silent},
+        "calls": {name: len(exploration.of(name)) for name in silent},
     }
     faults = {name: fault for name, fault in silent.items() if fault != "not_exercised"}
-    found = [_describe_silence(name, fault, tour, evidence) for name, fault in faults.items()]
-    untrue, touched = await find_untrue(built, tour, means)
+    found = [
+        _describe_silence(name, fault, exploration, evidence) for name, fault in faults.items()
+    ]
+    untrue, touched = await find_untrue(built, exploration, means)
     shared = built.environment.shared
     found += [
         _judge_touch(_name_foreign(one, list_foreign(one.tool, one.tables, shared)), touched)
@@ -71,15 +75,19 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
 _ORDER: tuple[ReasonClass, ...] = ("proof", "suspicion", "bookkeeping")
 
 
-def _describe_silence(name: str, fault: str, tour: ExplorationRun, evidence: Json) -> Finding:
-    words = f"{name}: {_WORDS[fault]} in {len(tour.of(name))} calls; {_quote(tour, name)}"
+def _describe_silence(
+    name: str, fault: str, exploration: ExplorationRun, evidence: Json
+) -> Finding:
+    words = (
+        f"{name}: {_WORDS[fault]} in {len(exploration.of(name))} calls; {_quote(exploration, name)}"
+    )
     if CODES[fault] == "proof":
         return drop(GATE, fault, words, evidence)
     return doubt(
         GATE,
         fault,
         words,
-        _ASKED[fault].format(name=name, quote=_quote(tour, name)),
+        _ASKED[fault].format(name=name, quote=_quote(exploration, name)),
         evidence | {"fault": "test", "tool": name},
     )
 
@@ -127,35 +135,42 @@ _WORDS = {
 }
 
 
-def _find_silence(tool: Tool, tour: ExplorationRun) -> str:
-    stops = tour.of(tool.name)
-    done = [stop for stop in stops if stop.seen.outcome == "ok"]
+def _find_silence(tool: Tool, exploration: ExplorationRun) -> str:
+    calls = exploration.of(tool.name)
+    done = [observed for observed in calls if observed.seen.outcome == "ok"]
     if not done:
-        tried = {str(stop.call.arguments) for stop in stops if stop.why in ("test", "drawn")}
+        tried = {
+            str(observed.call.arguments) for observed in calls if observed.why in ("test", "drawn")
+        }
         return (
             "never_succeeds"
-            if _could_be_valid(tool, tour) and len(tried) >= _ENOUGH
+            if _could_be_valid(tool, exploration) and len(tried) >= _ENOUGH
             else "not_exercised"
         )
     if tool.effect == "change":
-        if any(stop.moved for stop in done):
+        if any(observed.moved for observed in done):
             return ""
-        return "never_changes" if any(stop.why == "test" for stop in done) else "change_not_seen"
+        return (
+            "never_changes"
+            if any(observed.why == "test" for observed in done)
+            else "change_not_seen"
+        )
     return (
         ""
-        if any(_is_informative(stop.seen.parts) for stop in done) or not _has_rows(tour)
+        if any(_is_informative(observed.seen.parts) for observed in done)
+        or not _has_rows(exploration)
         else "never_answers"
     )
 
 
-def _could_be_valid(tool: Tool, tour: ExplorationRun) -> bool:
+def _could_be_valid(tool: Tool, exploration: ExplorationRun) -> bool:
     """Whether every id it asks for is known to name rows that exist."""
     asked = [name for name in tool.parameters.get("required", ()) if name.endswith("id")]
-    return all(tour.offers.points(tool.name, name) for name in asked)
+    return all(exploration.offers.points(tool.name, name) for name in asked)
 
 
-def _has_rows(tour: ExplorationRun) -> bool:
-    return any(True for state in tour.starts for _ in list_rows(state))
+def _has_rows(exploration: ExplorationRun) -> bool:
+    return any(True for state in exploration.starts for _ in list_rows(state))
 
 
 def _is_informative(parts: list[Json]) -> bool:
@@ -170,6 +185,8 @@ def _is_empty(value: Json) -> bool:
     return value is None or value == ""
 
 
-def _quote(tour: ExplorationRun, name: str) -> str:
-    refused = next((stop.seen for stop in tour.of(name) if stop.seen.outcome != "ok"), None)
+def _quote(exploration: ExplorationRun, name: str) -> str:
+    refused = next(
+        (observed.seen for observed in exploration.of(name) if observed.seen.outcome != "ok"), None
+    )
     return f"{refused.code}: {refused.message[:160]}" if refused else "it answered ok each time"

@@ -40,10 +40,13 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
     ]
     if read:
         return drop(GATE, read[0]["reason"], f"{read[0]['where']} {read[0]['what']}", read[:10])
-    tour = await explore(built, means)
+    exploration = await explore(built, means)
     words = "{call[name]} was denied {denied}"
-    for finding in tour.heed(
-        (drop(GATE, "denied", words.format(**denied), denied) for denied in _find_denied(tour)),
+    for finding in exploration.admit(
+        (
+            drop(GATE, "denied", words.format(**denied), denied)
+            for denied in _find_denied(exploration)
+        ),
         means,
     ):
         return finding
@@ -91,13 +94,17 @@ def _is_outside(module: str) -> bool:
     return any(".".join(parts[:length]) in _MODULES for length in range(1, len(parts) + 1))
 
 
-def _find_denied(tour: ExplorationRun) -> Iterator[Mapping[str, Json]]:
-    for stop in tour.stops:
-        found = _DENIED.search(stop.seen.message) if stop.seen.outcome == "failure" else None
-        if stop.seen.denied or found:
-            names = stop.seen.denied or [found[1] or found[0]] if found else stop.seen.denied
+def _find_denied(exploration: ExplorationRun) -> Iterator[Mapping[str, Json]]:
+    for observed in exploration.calls:
+        found = (
+            _DENIED.search(observed.seen.message) if observed.seen.outcome == "failure" else None
+        )
+        if observed.seen.denied or found:
+            names = (
+                observed.seen.denied or [found[1] or found[0]] if found else observed.seen.denied
+            )
             yield {
-                "call": stop.call.model_dump(),
+                "call": observed.call.model_dump(),
                 "denied": ", ".join(names) or "a system call",
-                "message": stop.seen.message[-600:],
+                "message": observed.seen.message[-600:],
             }

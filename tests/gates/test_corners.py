@@ -4,8 +4,8 @@ what lies beside is known."""
 import pytest
 import pytest_asyncio
 
-from envmill.gates.exploring.boundary_states import find_edge, list_comparisons
-from envmill.gates.exploring.earlier_values import find_standings
+from envmill.gates.exploring.boundary_states import find_boundary_case, list_comparisons
+from envmill.gates.exploring.earlier_values import find_earlier_values
 from envmill.gates.exploring.memory import find_program
 from envmill.gates.review import ReviewedCall, StateCall, play
 from envmill.sandbox import Sandbox
@@ -41,7 +41,7 @@ async def test_on_an_edge_both_sides_are_the_same_and_beside_it_one_apart(
     cases: list[ReviewedCall], sandbox: Sandbox
 ) -> None:
     _, dear = list_comparisons(STUDIO)
-    corner = await find_edge(dear, cases, 4, PROGRAM, sandbox)
+    corner = await find_boundary_case(dear, cases, 4, PROGRAM, sandbox)
     assert corner is not None
     assert 1 <= len(corner.asked) <= 4
     assert {_lack(asked) for asked in corner.asked} == {0}
@@ -67,13 +67,13 @@ async def test_nothing_is_found_where_no_call_comes_to_a_comparison(
     cases: list[ReviewedCall], sandbox: Sandbox
 ) -> None:
     _, dear = list_comparisons(STUDIO)
-    assert await find_edge(dear, cases[1:], 4, PROGRAM, sandbox) is None
+    assert await find_boundary_case(dear, cases[1:], 4, PROGRAM, sandbox) is None
 
 
 async def test_a_number_that_is_set_stood_elsewhere_and_the_call_is_carried_out_all_the_same(
     cases: list[ReviewedCall], sandbox: Sandbox
 ) -> None:
-    corners = await find_standings(cases, 3, PROGRAM, sandbox)
+    corners = await find_earlier_values(cases, 3, PROGRAM, sandbox)
     assert {corner.render() for corner in corners} >= {
         "top_up where members.balance stood elsewhere before"
     }
@@ -97,5 +97,5 @@ async def test_what_sets_a_number_to_what_it_is_may_set_it_wrongly(sandbox: Sand
     program = find_program(make_studio(spoilt["program.py"]))
     same = await play(program, [StateCall(state, CALLS[2])], sandbox)
     assert not same[0].changes
-    (corner,) = await find_standings(same, 3, program, sandbox)
+    (corner,) = await find_earlier_values(same, 3, program, sandbox)
     assert {asked.state["members"]["M1"]["balance"] for asked in corner.asked} == {8, 6, 12}

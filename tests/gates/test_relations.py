@@ -20,7 +20,7 @@ def search(text: str, *found: str) -> Any:
     return SimpleNamespace(why="search", call=call, seen=SimpleNamespace(outcome="ok", parts=parts))
 
 
-def find_breaches(said: str, *stops: Any) -> list[str]:
+def find_breaches(said: str, *calls: Any) -> list[str]:
     """What is said of a search whose parameter is described so."""
     parameters = {
         "properties": {
@@ -35,9 +35,10 @@ def find_breaches(said: str, *stops: Any) -> list[str]:
         effect="query",
     )
     offers = Offers(EnvironmentCase(make_studio(), ()))
-    tour = SimpleNamespace(tools={tool.name: tool}, of=lambda _: stops, offers=offers)
+    exploration = SimpleNamespace(tools={tool.name: tool}, of=lambda _: calls, offers=offers)
     return [
-        breach.reason for breach in searches_find_parts(cast(Any, None), cast(ExplorationRun, tour))
+        breach.reason
+        for breach in searches_find_parts(cast(Any, None), cast(ExplorationRun, exploration))
     ]
 
 
@@ -122,9 +123,9 @@ def test_a_search_takes_parts_of_what_its_description_names(
 
 
 def test_a_name_is_found_in_one_case_where_its_parameter_says_so() -> None:
-    stops = [search("Ada Kern", "R1"), search("Ada K", "R1"), search("aDA kERN")]
-    assert find_breaches("A part of the name. Upper and lower case matter.", *stops) == []
-    assert find_breaches("A part of the name. Upper and lower case do not matter.", *stops) == [
+    calls = [search("Ada Kern", "R1"), search("Ada K", "R1"), search("aDA kERN")]
+    assert find_breaches("A part of the name. Upper and lower case matter.", *calls) == []
+    assert find_breaches("A part of the name. Upper and lower case do not matter.", *calls) == [
         "case_sensitive"
     ]
 
@@ -196,14 +197,15 @@ def test_a_filter_may_tell_rows_otherwise_and_no_other_rows(
         if "driver" in part[0]
         else ALL
     )
-    stops = [narrow(whole), narrow(part, session="S01")]
+    calls = [narrow(whole), narrow(part, session="S01")]
     tool = SimpleNamespace(
         name="find_masters",
         description="Masters.",
         effect="query",
         parameters={"properties": {"session": {"type": "string"}}},
     )
-    tour = SimpleNamespace(tools={tool.name: tool}, of=lambda _: stops)
+    exploration = SimpleNamespace(tools={tool.name: tool}, of=lambda _: calls)
     assert [
-        breach.reason for breach in filters_are_subsets(cast(Any, None), cast(ExplorationRun, tour))
+        breach.reason
+        for breach in filters_are_subsets(cast(Any, None), cast(ExplorationRun, exploration))
     ] == reasons

@@ -83,8 +83,8 @@ async def test_a_planted_fault_is_found_by_open_or_sealed_probes(
     found = await look_each_way(GATES[gate].check, built, sandbox)
     check_parts(found)
     if gate != "W5":
-        tour = await explore(built, GateContext(sandbox))
-        assert not any(tour.is_sealed(one.evidence) for one in found["open"].spread())
+        exploration = await explore(built, GateContext(sandbox))
+        assert not any(exploration.is_sealed(one.evidence) for one in found["open"].spread())
 
 
 @pytest.mark.parametrize(("gate", "case"), CASES)
@@ -94,26 +94,27 @@ async def test_a_scenario_is_judged_alike_by_both_parts(
     check_parts(await look_each_way(POSED[gate][0].check, case.posed, sandbox))
 
 
-def make_failure(module: ModuleType, stop: ObservedCall) -> ObservedCall:
+def make_failure(module: ModuleType, observed: ObservedCall) -> ObservedCall:
     """A call as the gate wants none to be: a crash, a denial, a change by a rejection, an answer
     without words."""
     if module is w7:
         return replace(
-            stop, seen=replace(stop.seen, outcome="rejection", state_hash=f"not {stop.before}")
+            observed,
+            seen=replace(observed.seen, outcome="rejection", state_hash=f"not {observed.before}"),
         )
     if module is w13:
-        return replace(stop, seen=replace(stop.seen, outcome="ok", parts=[]))
+        return replace(observed, seen=replace(observed.seen, outcome="ok", parts=[]))
     if module is w11:
         return replace(
-            stop,
+            observed,
             seen=replace(
-                stop.seen, outcome="ok", parts=[{"type": "value", "value": {"success": False}}]
+                observed.seen, outcome="ok", parts=[{"type": "value", "value": {"success": False}}]
             ),
         )
     return replace(
-        stop,
+        observed,
         seen=replace(
-            stop.seen,
+            observed.seen,
             outcome="failure",
             code="raised",
             message="PermissionError",
@@ -127,12 +128,18 @@ async def test_what_only_a_sealed_call_shows_is_found_in_verify_alone(
     sandbox: Sandbox, gate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built, module = ground(), TOURED[gate]
-    tour = await explore(built, GateContext(sandbox))
+    exploration = await explore(built, GateContext(sandbox))
     sealed = next(
-        stop for stop in tour.stops if not stop.route and tour.is_sealed(stop.call.model_dump())
+        observed
+        for observed in exploration.calls
+        if not observed.route and exploration.is_sealed(observed.call.model_dump())
     )
-    others = [stop for stop in tour.stops if not stop.moved or stop.seen.outcome == "ok"]
-    spoilt = replace(tour, stops=[*others, make_failure(module, sealed)])
+    others = [
+        observed
+        for observed in exploration.calls
+        if not observed.moved or observed.seen.outcome == "ok"
+    ]
+    spoilt = replace(exploration, calls=[*others, make_failure(module, sealed)])
 
     async def take(*_: object) -> ExplorationRun:
         return spoilt
@@ -157,17 +164,18 @@ async def test_what_only_a_sealed_call_shows_is_found_in_verify_alone(
 
 
 async def test_about_a_quarter_of_the_calls_that_no_test_makes_is_sealed(sandbox: Sandbox) -> None:
-    tour = await explore(ground(), GateContext(sandbox))
-    tested = [stop for stop in tour.stops if stop.why == "test"]
+    exploration = await explore(ground(), GateContext(sandbox))
+    tested = [observed for observed in exploration.calls if observed.why == "test"]
     assert not any(
-        tour.is_sealed([call.model_dump() for call in (stop.call, *stop.route)]) for stop in tested
+        exploration.is_sealed([call.model_dump() for call in (observed.call, *observed.route)])
+        for observed in tested
     )
     calls = {
-        stop.call.model_dump_json(): stop.call.model_dump()
-        for stop in tour.stops
-        if stop.why in ("drawn", "odd", "limit")
+        observed.call.model_dump_json(): observed.call.model_dump()
+        for observed in exploration.calls
+        if observed.why in ("drawn", "odd", "limit")
     }
-    share = sum(map(tour.is_sealed, calls.values())) / len(calls)
+    share = sum(map(exploration.is_sealed, calls.values())) / len(calls)
     assert 0.15 < share < 0.35
 
 

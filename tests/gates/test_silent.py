@@ -42,8 +42,8 @@ def test_what_a_record_holds_already_is_no_silent_success(
     arguments: dict[str, Any], stands: bool
 ) -> None:
     rows = [SimpleNamespace(key=row["id"], value=row) for row in (MAP, OTHER)]
-    tour, stop = (
+    exploration, observed = (
         SimpleNamespace(rows=lambda _: rows),
         SimpleNamespace(before="h", call=Call(name="update_application", arguments=arguments)),
     )
-    assert _asks_for_what_stands(cast(Any, stop), cast(Any, tour)) is stands
+    assert _asks_for_what_stands(cast(Any, observed), cast(Any, exploration)) is stands

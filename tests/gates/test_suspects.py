@@ -134,8 +134,8 @@ async def test_what_hardly_ever_succeeds_is_tried_on_other_states(sandbox: Sandb
         ground(),
         StateCall(STATE, Call(name="cancel_booking", arguments={"booking_id": "B1"})),
     )
-    tour = await explore(studio, GateContext(sandbox))
-    found = await find_further(tour, [known], 4, find_program(studio.environment), sandbox)
+    exploration = await explore(studio, GateContext(sandbox))
+    found = await find_further(exploration, [known], 4, find_program(studio.environment), sandbox)
     assert [case.seen.outcome for case in found] == ["ok"] * 3
     assert {case.asked.call.name for case in found} == {"cancel_booking"}
     assert known.key not in {case.asked.key for case in found}

@@ -33,40 +33,49 @@ async def test_a_tour_starts_over_seldom(sandbox: Sandbox) -> None:
     """To start over is most of its cost: tests that change nothing, odd arguments and draws share
     sessions."""
     counted: Any = Counted(sandbox)
-    tour = await explore(ground(), GateContext(counted, seed=40))
-    assert len(tour.stops) > 5 * counted.seen["sessions"], counted.seen
+    exploration = await explore(ground(), GateContext(counted, seed=40))
+    assert len(exploration.calls) > 5 * counted.seen["sessions"], counted.seen
     assert counted.seen["messages"] <= 16, counted.seen
 
 
 async def test_every_tool_is_tried_each_way_and_every_write_read_around(sandbox: Sandbox) -> None:
-    tour = await explore(ground(), GateContext(sandbox, seed=41))
-    for tool in tour.tools.values():
-        stops = tour.of(tool.name)
-        assert {"test", "drawn", "odd"} <= {stop.why for stop in stops}, tool.name
-        assert {"ok", "rejection"} <= {stop.seen.outcome for stop in stops}, tool.name
+    exploration = await explore(ground(), GateContext(sandbox, seed=41))
+    for tool in exploration.tools.values():
+        calls = exploration.of(tool.name)
+        assert {"test", "drawn", "odd"} <= {observed.why for observed in calls}, tool.name
+        assert {"ok", "rejection"} <= {observed.seen.outcome for observed in calls}, tool.name
     written = {
-        stop.call.name for echo in tour.echoes if echo.way == "written" for stop in echo.moves
+        observed.call.name
+        for pair in exploration.read_pairs
+        if pair.way == "written"
+        for observed in pair.moves
     }
-    assert written == {tool.name for tool in tour.tools.values() if tool.effect == "change"}
-    assert {echo.call.name for echo in tour.echoes} == {
-        tool.name for tool in tour.tools.values() if tool.effect == "query"
+    assert written == {tool.name for tool in exploration.tools.values() if tool.effect == "change"}
+    assert {pair.call.name for pair in exploration.read_pairs} == {
+        tool.name for tool in exploration.tools.values() if tool.effect == "query"
     }
-    assert {echo.way for echo in tour.echoes} == {"written", "turned"}
-    assert tour.twins
+    assert {pair.way for pair in exploration.read_pairs} == {"written", "turned"}
+    assert exploration.write_pairs
 
 
 async def test_a_route_holds_only_what_leads_somewhere(sandbox: Sandbox) -> None:
     """Whoever plays a stop again from its start and route comes to the same state before it."""
-    tour = await explore(ground(), GateContext(sandbox, seed=42))
+    exploration = await explore(ground(), GateContext(sandbox, seed=42))
     assert all(
-        call.name in tour.tools and tour.tools[call.name].effect == "change"
-        for stop in tour.stops
-        for call in stop.route
+        call.name in exploration.tools and exploration.tools[call.name].effect == "change"
+        for observed in exploration.calls
+        for call in observed.route
     )
-    behind = [stop for stop in tour.stops if stop.why in ("odd", "drawn") and stop.route]
-    again = {stop.call.model_dump_json() for stop in tour.stops if not stop.route}
+    behind = [
+        observed
+        for observed in exploration.calls
+        if observed.why in ("odd", "drawn") and observed.route
+    ]
+    again = {
+        observed.call.model_dump_json() for observed in exploration.calls if not observed.route
+    }
     assert behind
-    assert any(stop.call.model_dump_json() in again for stop in behind)
+    assert any(observed.call.model_dump_json() in again for observed in behind)
 
 
 async def test_a_tool_that_seldom_succeeds_is_searched_for(sandbox: Sandbox) -> None:
@@ -80,5 +89,5 @@ async def test_a_tool_that_seldom_succeeds_is_searched_for(sandbox: Sandbox) -> 
             if test.call.name != "cancel_booking" or test.expect == "rejection"
         ),
     )
-    tour = await explore(refused, GateContext(sandbox, seed=43))
-    assert any(stop.seen.outcome == "ok" for stop in tour.of("cancel_booking"))
+    exploration = await explore(refused, GateContext(sandbox, seed=43))
+    assert any(observed.seen.outcome == "ok" for observed in exploration.of("cancel_booking"))

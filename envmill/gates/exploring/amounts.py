@@ -34,14 +34,14 @@ _FEWEST = 2
 class AmountChange:
     """A number one change moved."""
 
-    tour: ExplorationRun
-    stop: ObservedCall
+    exploration: ExplorationRun
+    observed: ObservedCall
     change: Change
 
     @cached_property
     def sources(self) -> Mapping[str, float]:
         """Numbers it may have taken the amount from, by where they stand."""
-        return _list_sources(self.tour, self.stop, self.change)
+        return _list_sources(self.exploration, self.observed, self.change)
 
     @property
     def amount(self) -> float:
@@ -53,21 +53,21 @@ class AmountChange:
 
 
 def amounts_are_booked_once(
-    built: EnvironmentCase, tour: ExplorationRun
+    built: EnvironmentCase, exploration: ExplorationRun
 ) -> Iterator[BrokenRelation]:
     """Where a number moves by twice an amount whatever the amount, and neither words nor program
     speak of two, it was booked two times."""
-    for (name, column), bookings in group_bookings(tour).items():
+    for (name, column), bookings in group_bookings(exploration).items():
         for source in _find_doubled(bookings)[:1]:
             if (
                 not _is_sure(bookings, source)
-                or _TWO.search(_read_words(tour.tools[name]))
+                or _TWO.search(_read_words(exploration.tools[name]))
                 or holds_number(built.environment, name, 2)
             ):
                 continue
             words = f"{name} moves {column} by twice {source}, in each of {len(bookings)} changes"
             yield BrokenRelation(
-                "booked_twice", words, [_describe(one.stop, one.change) for one in bookings[:3]]
+                "booked_twice", words, [_describe(one.observed, one.change) for one in bookings[:3]]
             )
 
 
@@ -78,12 +78,12 @@ def _is_sure(bookings: Sequence[AmountChange], source: str) -> bool:
     return len(varied) >= _FEWEST and len({one.change.after for one in bookings}) >= _FEWEST
 
 
-def find_unsure(tour: ExplorationRun) -> set[str]:
+def find_unsure(exploration: ExplorationRun) -> set[str]:
     """Tools that moved a number by twice an amount, and were seen to do so with one amount or on
     one row only."""
     return {
         name
-        for (name, _), bookings in group_bookings(tour).items()
+        for (name, _), bookings in group_bookings(exploration).items()
         if _find_doubled(bookings) and len({one.amount for one in bookings}) < _FEWEST
     }
 
@@ -102,11 +102,14 @@ def _find_doubled(bookings: Sequence[AmountChange]) -> list[str]:
     return sorted(doubled)
 
 
-def totals_are_added_to(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def totals_are_added_to(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """Made twice, a change moves what it moved the first time: a total that stays was set to the
     amount instead."""
-    for stop, again in _list_repeats(tour):
-        first, second = tour.diff(stop), tour.diff(again)
+    for observed, again in _list_repeats(exploration):
+        first, second = exploration.diff(observed), exploration.diff(again)
         moved = {tuple(change.path): change for change in second}
         grown = {
             abs(_delta(one))
@@ -116,7 +119,7 @@ def totals_are_added_to(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
         rows = _list_added(first) if _list_added(second) else []
         booked = {
             abs(float(value)) for row in rows for value in row.values() if _is_number(value)
-        } - _list_given(stop)
+        } - _list_given(observed)
         for change in first:
             if (
                 tuple(change.path) not in moved
@@ -125,63 +128,63 @@ def totals_are_added_to(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
                 and abs(change.after) in grown | booked
             ):
                 words = (
-                    f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, the "
+                    f"{observed.call.name} sets {'.'.join(change.path)} to {change.after}, the "
                     "amount; made again, it leaves that as it is"
                 )
-                yield BrokenRelation("total_overwritten", words, _describe(stop, change))
+                yield BrokenRelation("total_overwritten", words, _describe(observed, change))
 
 
 def numbers_stay_above_zero(
     built: EnvironmentCase,  # noqa: ARG001
-    tour: ExplorationRun,
+    exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
     """A number that no known row has below zero goes there, and the caller gave nothing below
     zero."""
     below = {
         f"{row.collection}.{name}"
-        for state in tour.starts
+        for state in exploration.starts
         for row in list_rows(state)
         for name, value in row.value.items()
         if isinstance(value, int | float) and value < 0
     }
-    for stop in tour.writes():
-        given = (value for value in list_scalars(stop.call.arguments) if _is_number(value))
+    for observed in exploration.writes():
+        given = (value for value in list_scalars(observed.call.arguments) if _is_number(value))
         if any(value < 0 for value in given):
             continue
-        for change in tour.diff(stop):
+        for change in exploration.diff(observed):
             if (
                 _is_set(change)
                 and change.after < 0 <= change.before
                 and _column(change) not in below
             ):
-                words = (
-                    f"{stop.call.name} sets {'.'.join(change.path)} to {change.after}, below zero"
-                )
-                yield BrokenRelation("below_zero", words, _describe(stop, change))
+                words = f"{observed.call.name} sets {'.'.join(change.path)} to {change.after}, below zero"
+                yield BrokenRelation("below_zero", words, _describe(observed, change))
 
 
-def group_bookings(tour: ExplorationRun) -> dict[tuple[str, str], list[AmountChange]]:
+def group_bookings(exploration: ExplorationRun) -> dict[tuple[str, str], list[AmountChange]]:
     """Tool and column → what its changes did to one row of it; where more than one row moved,
     nobody knows which amount was meant."""
     groups: dict[tuple[str, str], list[AmountChange]] = {}
-    for stop in tour.writes():
-        sets = [change for change in tour.diff(stop) if _is_set(change)]
+    for observed in exploration.writes():
+        sets = [change for change in exploration.diff(observed) if _is_set(change)]
         for change in sets:
             column = _column(change)
             if sum(_column(one) == column for one in sets) == 1:
-                groups.setdefault((stop.call.name, column), []).append(
-                    AmountChange(tour, stop, change)
+                groups.setdefault((observed.call.name, column), []).append(
+                    AmountChange(exploration, observed, change)
                 )
     return groups
 
 
-def _list_sources(tour: ExplorationRun, stop: ObservedCall, change: Change) -> dict[str, float]:
+def _list_sources(
+    exploration: ExplorationRun, observed: ObservedCall, change: Change
+) -> dict[str, float]:
     """Arguments, what else moved, numbers of new rows and of rows that are named, and arguments
     times these."""
-    changes = tour.diff(stop)
+    changes = exploration.diff(observed)
     given = {
         f"the argument {name}": abs(float(value))
-        for name, value in stop.call.arguments.items()
+        for name, value in observed.call.arguments.items()
         if _is_number(value)
     }
     others = {
@@ -197,7 +200,7 @@ def _list_sources(tour: ExplorationRun, stop: ObservedCall, change: Change) -> d
     }
     held = {
         f"{name} of {column}": value
-        for column, name, value in _list_held(tour, stop, changes)
+        for column, name, value in _list_held(exploration, observed, changes)
         if f"{column}.{name}" != _column(change)
     }
     products = {
@@ -213,12 +216,12 @@ def _list_sources(tour: ExplorationRun, stop: ObservedCall, change: Change) -> d
 
 
 def _list_held(
-    tour: ExplorationRun, stop: ObservedCall, changes: Sequence[Change]
+    exploration: ExplorationRun, observed: ObservedCall, changes: Sequence[Change]
 ) -> Iterator[tuple[str, str, float]]:
     """Numbers of the rows that were touched, and of those that they or the caller name; of two in
     one collection, neither."""
-    rows = tour.rows(stop.before)
-    named = {value for value in stop.call.arguments.values() if isinstance(value, str)} | {
+    rows = exploration.rows(observed.before)
+    named = {value for value in observed.call.arguments.values() if isinstance(value, str)} | {
         change.path[1] for change in changes if change.path[1:]
     }
     near = [row for row in rows if row.key in named]
@@ -236,16 +239,16 @@ def _list_held(
             )
 
 
-def _list_repeats(tour: ExplorationRun) -> Iterator[tuple[ObservedCall, ObservedCall]]:
+def _list_repeats(exploration: ExplorationRun) -> Iterator[tuple[ObservedCall, ObservedCall]]:
     """The same change twice, one right after the other."""
-    for stops in tour.sessions:
-        for one, other in pairwise(stops):
+    for calls in exploration.sessions:
+        for one, other in pairwise(calls):
             moved = one.moved and other.moved and one.seen.outcome == other.seen.outcome == "ok"
             if (
                 moved
                 and one.call == other.call
-                and tour.is_looked_at(one)
-                and tour.is_looked_at(other)
+                and exploration.is_looked_at(one)
+                and exploration.is_looked_at(other)
             ):
                 yield one, other
 
@@ -262,8 +265,10 @@ def _list_added(changes: Sequence[Change]) -> list[Mapping[str, Json]]:
     ]
 
 
-def _list_given(stop: ObservedCall) -> set[float]:
-    return {abs(float(value)) for value in list_scalars(stop.call.arguments) if _is_number(value)}
+def _list_given(observed: ObservedCall) -> set[float]:
+    return {
+        abs(float(value)) for value in list_scalars(observed.call.arguments) if _is_number(value)
+    }
 
 
 def _is_set(change: Change) -> bool:
@@ -294,9 +299,9 @@ def _read_words(tool: Tool) -> str:
     return " ".join([tool.description, *said])
 
 
-def _describe(stop: ObservedCall, change: Change) -> Json:
+def _describe(observed: ObservedCall, change: Change) -> Json:
     return {
-        "call": stop.call.model_dump(),
-        "after": [one.model_dump() for one in stop.route],
+        "call": observed.call.model_dump(),
+        "after": [one.model_dump() for one in observed.route],
         "change": change.model_dump(),
     }

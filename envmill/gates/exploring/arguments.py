@@ -105,18 +105,18 @@ class Offers:
     def _list_choices(self, tool: Tool, state: Json) -> dict[str, Sequence[Json]]:
         return {name: self.values(tool, name, state) for name in _properties(tool)}
 
-    def bend(self, base: Call, state: Json, dice: random.Random, most: int) -> list[Call]:
+    def make_odd_calls(self, base: Call, state: Json, dice: random.Random, most: int) -> list[Call]:
         """The call with one argument odd: empty, huge, foreign, absent."""
         tool = self._tools[base.name]
-        bent = [
+        odd = [
             base.model_copy(update={"arguments": base.arguments | {name: value}})
             for name in _properties(tool)
             for value in self._odd(tool, name, state)
         ]
-        dice.shuffle(bent)
-        return bent[:most]
+        dice.shuffle(odd)
+        return odd[:most]
 
-    def push(self, base: Call) -> Iterator[tuple[str, bool, Call]]:
+    def make_limit_calls(self, base: Call) -> Iterator[tuple[str, bool, Call]]:
         """Parameter, whether the interface says it is allowed, and the call with that argument at
         or beyond a limit."""
         for name, limit in self.limits(self._tools[base.name]).items():

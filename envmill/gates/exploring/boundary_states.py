@@ -66,7 +66,7 @@ def _describe_sides(node: ast.Compare) -> ast.expr:
     return thrown
 
 
-async def find_edge(
+async def find_boundary_case(
     comparison: ValueComparison,
     cases: Sequence[ReviewedCall],
     most: int,

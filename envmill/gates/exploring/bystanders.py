@@ -18,17 +18,19 @@ _FEWEST = 2
 """Others that were changed alike: one may be what this row is exchanged with."""
 
 
-def others_are_left_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
+def others_are_left_alone(
+    built: EnvironmentCase, exploration: ExplorationRun
+) -> Iterator[BrokenRelation]:
     """A row is named, or the row that it belongs to is meant, and every other row of that table
     comes to hold the same: the condition on
     the row was left out."""
-    for stop in tour.writes():
-        called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
-        for place, changes in _group(tour.diff(stop)).items():
+    for observed in exploration.writes():
+        called = {value for value in observed.call.arguments.values() if isinstance(value, str)}
+        for place, changes in _group(exploration.diff(observed)).items():
             named = (
                 called
                 if any(one.path[1] in called for one in changes)
-                else _list_owners(tour.states[stop.before], called)
+                else _list_owners(exploration.states[observed.before], called)
             )
             told = [one for one in changes if one.path[1] in named]
             others = [
@@ -36,30 +38,32 @@ def others_are_left_alone(built: EnvironmentCase, tour: ExplorationRun) -> Itera
             ]
             if len(told) != 1 or told[0].after != changes[0].after or len(others) < _FEWEST:
                 continue
-            rows = tour.states[stop.after][place[0]]
+            rows = exploration.states[observed.after][place[0]]
             if all(_holds(row, place[1], told[0].after) for row in rows.values()) and not any(
                 _refers(rows[one.path[1]], named, place[1]) for one in others
             ):
                 words = (
-                    f"{stop.call.name} means one row of {place[0]}, and sets {place[1]} to "
+                    f"{observed.call.name} means one row of {place[0]}, and sets {place[1]} to "
                     f"{told[0].after!r} in every one"
                 )
                 bare = find_bare_update(built.environment, place[0])
                 reason = "every_row_changed" if bare else "rows_changed_alike"
-                yield BrokenRelation(reason, words, _describe(stop, changes) | {"statement": bare})
+                yield BrokenRelation(
+                    reason, words, _describe(observed, changes) | {"statement": bare}
+                )
 
 
 def others_are_not_changed_instead(
     built: EnvironmentCase,  # noqa: ARG001
-    tour: ExplorationRun,
+    exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
     """The row that is named stays as it is, and every other row of its table comes to hold one
     value: the condition was turned round."""
-    for stop in tour.writes():
-        called = {value for value in stop.call.arguments.values() if isinstance(value, str)}
-        changes = tour.diff(stop)
+    for observed in exploration.writes():
+        called = {value for value in observed.call.arguments.values() if isinstance(value, str)}
+        changes = exploration.diff(observed)
         for (table, column), sets in _group(changes).items():
-            rows, value = tour.states[stop.after][table], sets[0].after
+            rows, value = exploration.states[observed.after][table], sets[0].after
             named = called & rows.keys()
             others = [row for key, row in rows.items() if key not in named]
             if (
@@ -75,17 +79,17 @@ def others_are_not_changed_instead(
             if any(_refers(row, named, column) for row in others):
                 continue
             asked = value in (
-                stop.call.arguments.get(column),
-                stop.call.arguments.get(f"new_{column}"),
+                observed.call.arguments.get(column),
+                observed.call.arguments.get(f"new_{column}"),
             )
             words = (
-                f"{stop.call.name} leaves the row of {table} that it names as it is, and sets "
+                f"{observed.call.name} leaves the row of {table} that it names as it is, and sets "
                 f"{column} to {value!r} in all others"
             )
             yield BrokenRelation(
                 "value_set_elsewhere" if asked else "others_changed_instead",
                 words,
-                _describe(stop, sets),
+                _describe(observed, sets),
             )
 
 
@@ -142,5 +146,5 @@ def find_bare_update(environment: Environment, table: str) -> str:
     )
 
 
-def _describe(stop: ObservedCall, changes: list[Change]) -> dict[str, Json]:
-    return {"call": stop.call.model_dump(), "changed": [one.path for one in changes][:5]}
+def _describe(observed: ObservedCall, changes: list[Change]) -> dict[str, Json]:
+    return {"call": observed.call.model_dump(), "changed": [one.path for one in changes][:5]}

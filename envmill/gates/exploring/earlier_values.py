@@ -24,7 +24,7 @@ _Way = tuple[str, str, str]
 """Tool, column, and the argument that names the row."""
 
 
-async def find_standings(
+async def find_earlier_values(
     cases: Sequence[ReviewedCall], most: int, program: Program, sandbox: Sandbox
 ) -> list[BoundaryCase]:
     """One for each tool and number, of calls that are carried out there, too."""

@@ -21,8 +21,8 @@ from envmill.gates.exploring.memory import RecentCache, find_program
 from envmill.gates.exploring.observations import ExplorationRun, ObservedCall, Why
 from envmill.gates.exploring.session_plans import SessionPlan
 from envmill.gates.exploring.start_states import find_starts, name_built
-from envmill.gates.exploring.stored_tests import SEED, Drilled, replay_stored_tests
-from envmill.gates.exploring.surroundings import WRITES, explore_changes, fill_gaps
+from envmill.gates.exploring.stored_tests import SEED, ReplayedTests, replay_stored_tests
+from envmill.gates.exploring.surroundings import WRITES, explore_changes, explore_holes
 from envmill.kinds.start import CLOCK
 from envmill.sandbox import Observation, Reset
 from envmill.sandbox.batches import play_plans
@@ -31,13 +31,13 @@ from schemas.environment import Call, Tool
 
 _STATES = 3
 """Known states a tour starts from; more cost more and show little."""
-_DRAWS, _FEW_DRAWS, _SEARCH = 8, 4, 48
+_SAMPLES, _FEW_SAMPLES, _SEARCH = 8, 4, 48
 """Calls drawn per tool from the first state, from each further one, and for a tool that never
 succeeded."""
 _AGAIN = 3
 """Calls of a tool that changed something behind another change, and are made again without it."""
 _ODD = 12
-_DRAWN_TOGETHER, _ODD_TOGETHER = 2, 4
+_SAMPLED_TOGETHER, _ODD_TOGETHER = 2, 4
 """Calls of one tool that share a session with as many of every other; odd ones are mostly
 refused."""
 _SURER = 4
@@ -49,68 +49,72 @@ _FILTERS = 3
 _SHORT = 3
 """Letters of a text that is looked for as a whole only."""
 
-_tours: RecentCache[ExplorationRun] = RecentCache()
+_explorations: RecentCache[ExplorationRun] = RecentCache()
 
 
 async def explore(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
     """The tour of an environment, taken once per process and seed."""
     key = (name_built(built), means.seed, means.sandbox.searches)
-    known = _tours.find(key)
+    known = _explorations.find(key)
     if known is not None:
         return known
     tools = {tool.name: tool for tool in built.environment.tools}
-    guide = _Guide(
+    explorer = _Explorer(
         built, ExplorationRun(tools, Offers(built), find_starts(built).distinct[:_STATES]), means
     )
-    return _tours.keep(key, await guide.take(await replay_stored_tests(built, means)))
+    return _explorations.keep(key, await explorer.run(await replay_stored_tests(built, means)))
 
 
-async def explore_draws(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
+async def explore_samples(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
     """Calls drawn from each state alone: what somebody meets who does other things there."""
     tools = {tool.name: tool for tool in built.environment.tools}
-    guide = _Guide(built, ExplorationRun(tools, Offers(built), find_starts(built).distinct), means)
-    await guide.play(list(guide.plan_draws()))
-    return guide.tour
+    explorer = _Explorer(
+        built, ExplorationRun(tools, Offers(built), find_starts(built).distinct), means
+    )
+    await explorer.play(list(explorer.plan_samples()))
+    return explorer.exploration
 
 
-class _Guide:
+class _Explorer:
     """Plans legs, plays them, notes what was seen."""
 
-    def __init__(self, built: EnvironmentCase, tour: ExplorationRun, means: GateContext) -> None:
-        self.tour, self._sandbox = tour, means.sandbox
+    def __init__(
+        self, built: EnvironmentCase, exploration: ExplorationRun, means: GateContext
+    ) -> None:
+        self.exploration, self._sandbox = exploration, means.sandbox
         self._program = find_program(built.environment)
         self._dice = random.Random(f"{built.environment.id}/{means.seed}")
         self._resets: dict[int, Reset] = {}
 
-    async def take(self, drilled: Drilled) -> ExplorationRun:
-        if not self.tour.starts:
-            return self.tour
-        for drill, seen in drilled:
-            self.tour.add(self._note(drill.leg, seen))
-        await self.play(list(self.plan_draws()))
+    async def run(self, replayed: ReplayedTests) -> ExplorationRun:
+        if not self.exploration.starts:
+            return self.exploration
+        for replay, seen in replayed:
+            self.exploration.add(self._note(replay.session_plan, seen))
+        await self.play(list(self.plan_samples()))
         # First looked at: a search goes on from states that were reached.
         await self.play(list(self._plan_looks()))
         await self._search()
         odd = list(self._plan_odd())
         await self.play(list(self._plan_again(odd, await self.play(odd))))
-        await self.play(list(plan_filters(self.tour)))
-        await explore_changes(self.tour, self.play)
-        await fill_gaps(self.tour, self.play)
+        await self.play(list(plan_filters(self.exploration)))
+        await explore_changes(self.exploration, self.play)
+        await explore_holes(self.exploration, self.play)
         await self.play(list(self._plan_surer()))
-        return self.tour
+        return self.exploration
 
-    async def play(self, legs: Sequence[SessionPlan]) -> list[list[ObservedCall]]:
+    async def play(self, plans: Sequence[SessionPlan]) -> list[list[ObservedCall]]:
         """Stops per leg; all of them join the tour."""
-        plans = [list(leg.steps(self._reset(leg.start))) for leg in legs]
+        step_lists = [list(plan.steps(self._reset(plan.start))) for plan in plans]
         played = [
-            self._note(leg, seen)
-            for leg, seen in zip(
-                legs,
-                await play_plans(self._program, plans, self._sandbox, in_place=True),
+            self._note(plan, seen)
+            for plan, seen in zip(
+                plans,
+                await play_plans(self._program, step_lists, self._sandbox, in_place=True),
                 strict=True,
             )
         ]
-        self.tour.add([stop for stops in played for stop in stops])
+        self.exploration.add([observed for calls in played for observed in calls])
         return played
 
     def _reset(self, state: Json) -> Reset:
@@ -118,40 +122,44 @@ class _Guide:
         state as long as this lasts."""
         return self._resets.setdefault(id(state), Reset(state, CLOCK, SEED))
 
-    def _note(self, leg: SessionPlan, seen: list[Observation]) -> list[ObservedCall]:
-        stops, made = list[ObservedCall](), list(leg.route)
-        reset, ways, rest = seen[0], seen[1 : 1 + len(leg.route)], iter(seen[1 + len(leg.route) :])
+    def _note(self, plan: SessionPlan, seen: list[Observation]) -> list[ObservedCall]:
+        calls, made = list[ObservedCall](), list(plan.route)
+        reset, ways, rest = (
+            seen[0],
+            seen[1 : 1 + len(plan.route)],
+            iter(seen[1 + len(plan.route) :]),
+        )
         if reset.state_hash:
-            self.tour.states.setdefault(reset.state_hash, leg.start)
+            self.exploration.states.setdefault(reset.state_hash, plan.start)
         before = (ways[-1] if ways else reset).state_hash
-        if leg.looks_first:
+        if plan.looks_first:
             self._keep(next(rest))
-        for why, call in leg.calls:
-            stop = ObservedCall(call, why, next(rest), before, leg.start, tuple(made))
-            stops.append(stop)
+        for why, call in plan.calls:
+            observed = ObservedCall(call, why, next(rest), before, plan.start, tuple(made))
+            calls.append(observed)
             # What left the state as it was leads nowhere.
-            made += [call] if stop.moved else []
-            before = stop.after
-            if leg.looks_after(why):
+            made += [call] if observed.moved else []
+            before = observed.after
+            if plan.looks_after(why):
                 self._keep(next(rest))
-        return stops
+        return calls
 
     def _keep(self, look: Observation) -> None:
         if look.state is not None:
-            self.tour.states.setdefault(look.state_hash, look.state)
+            self.exploration.states.setdefault(look.state_hash, look.state)
 
-    def plan_draws(self) -> Iterator[SessionPlan]:
+    def plan_samples(self) -> Iterator[SessionPlan]:
         """Calls of every tool, drawn from every state."""
-        for number, state in enumerate(self.tour.starts):
-            most = _FEW_DRAWS if number else _DRAWS
+        for number, state in enumerate(self.exploration.starts):
+            most = _FEW_SAMPLES if number else _SAMPLES
             drawn = {
                 tool.name: self._sample_calls(tool, state, most)
-                for tool in self.tour.tools.values()
+                for tool in self.exploration.tools.values()
             }
             yield from _mix(
                 state,
-                [calls for name, calls in drawn.items() if not self.tour.is_query(name)],
-                _DRAWN_TOGETHER,
+                [calls for name, calls in drawn.items() if not self.exploration.is_query(name)],
+                _SAMPLED_TOGETHER,
             )
             yield SessionPlan(
                 state,
@@ -159,78 +167,93 @@ class _Guide:
                 tuple(
                     call
                     for name, calls in drawn.items()
-                    if self.tour.is_query(name)
+                    if self.exploration.is_query(name)
                     for call in calls
                 ),
             )
 
     def _sample_calls(self, tool: Tool, state: Json, most: int) -> "_Calls":
         return [
-            ("drawn", call) for call in self.tour.offers.sample_some(tool, state, self._dice, most)
+            ("drawn", call)
+            for call in self.exploration.offers.sample_some(tool, state, self._dice, most)
         ]
 
     def _plan_looks(self) -> Iterator[SessionPlan]:
         """Changes that were not looked at, for tools of which few were."""
-        known = {name: 0 for name in self.tour.tools}
-        for stop in self.tour.writes():
-            known[stop.call.name] += 1
+        known = {name: 0 for name in self.exploration.tools}
+        for observed in self.exploration.writes():
+            known[observed.call.name] += 1
         for name, count in known.items():
-            lacking = [stop for stop in self.tour.moves(name) if not self.tour.is_looked_at(stop)]
+            lacking = [
+                observed
+                for observed in self.exploration.moves(name)
+                if not self.exploration.is_looked_at(observed)
+            ]
             yield from (
-                SessionPlan(stop.start, stop.route, (("drawn", stop.call),), looks=True)
-                for stop in lacking[: max(0, WRITES - count)]
+                SessionPlan(observed.start, observed.route, (("drawn", observed.call),), looks=True)
+                for observed in lacking[: max(0, WRITES - count)]
             )
 
     def _plan_surer(self) -> Iterator[SessionPlan]:
         """Further changes of tools of which one amount showed something that it alone does not
         prove."""
-        for name in sorted(find_unsure(self.tour)):
+        for name in sorted(find_unsure(self.exploration)):
             known = {
-                canonical_json(stop.call.arguments)
-                for stop in self.tour.writes()
-                if stop.call.name == name
+                canonical_json(observed.call.arguments)
+                for observed in self.exploration.writes()
+                if observed.call.name == name
             }
-            other = {canonical_json(stop.call.arguments): stop for stop in self.tour.moves(name)}
-            fresh = [stop for key, stop in other.items() if key not in known][:_SURER]
-            drawn = self.tour.offers.sample_some(
-                self.tour.tools[name], self.tour.starts[0], self._dice, _SURER * 4
+            other = {
+                canonical_json(observed.call.arguments): observed
+                for observed in self.exploration.moves(name)
+            }
+            fresh = [observed for key, observed in other.items() if key not in known][:_SURER]
+            drawn = self.exploration.offers.sample_some(
+                self.exploration.tools[name], self.exploration.starts[0], self._dice, _SURER * 4
             )
             yield from (
-                SessionPlan(stop.start, stop.route, (("drawn", stop.call),), looks=True)
-                for stop in fresh
+                SessionPlan(observed.start, observed.route, (("drawn", observed.call),), looks=True)
+                for observed in fresh
             )
             yield SessionPlan(
-                self.tour.starts[0], (), tuple(("drawn", call) for call in drawn), looks=True
+                self.exploration.starts[0], (), tuple(("drawn", call) for call in drawn), looks=True
             )
 
     async def _search(self) -> None:
         """More calls, from further on, for tools that never succeeded or never changed anything."""
         for _ in range(2):
-            lacking = [tool for tool in self.tour.tools.values() if not self._is_shown(tool)]
+            lacking = [tool for tool in self.exploration.tools.values() if not self._is_shown(tool)]
             if not lacking:
                 return
-            reached = [self.tour.states[stop.after] for stop in self.tour.writes()]
-            states = [*self.tour.starts[:1], *self._dice.sample(reached, min(4, len(reached)))]
+            reached = [
+                self.exploration.states[observed.after] for observed in self.exploration.writes()
+            ]
+            states = [
+                *self.exploration.starts[:1],
+                *self._dice.sample(reached, min(4, len(reached))),
+            ]
             drawn = [
                 (tool, state, self._sample_calls(tool, state, _SEARCH // len(states)))
                 for state in states
                 for tool in lacking
             ]
-            legs = [
+            plans = [
                 SessionPlan(state, (), tuple(calls), looks=tool.effect == "change")
                 for tool, state, calls in drawn
             ]
-            await self.play(list(self._plan_again(legs, await self.play(legs))))
+            await self.play(list(self._plan_again(plans, await self.play(plans))))
 
     def _is_shown(self, tool: Tool) -> bool:
-        done = [stop for stop in self.tour.of(tool.name) if stop.seen.outcome == "ok"]
-        return any(stop.moved for stop in done) if tool.effect == "change" else bool(done)
+        done = [
+            observed for observed in self.exploration.of(tool.name) if observed.seen.outcome == "ok"
+        ]
+        return any(observed.moved for observed in done) if tool.effect == "change" else bool(done)
 
     def _plan_odd(self) -> Iterator[SessionPlan]:
         """Queries of one place share a session, and changes of one place a few."""
         asked: dict[int, tuple[Json, _Calls]] = {}
         tried: dict[int, tuple[Json, list[_Calls]]] = {}
-        for tool in self.tour.tools.values():
+        for tool in self.exploration.tools.values():
             base = self._find_base(tool)
             if base is None:
                 continue
@@ -246,34 +269,38 @@ class _Guide:
             yield from _mix(state, queues, _ODD_TOGETHER)
 
     def _plan_again(
-        self, legs: Sequence[SessionPlan], played: Sequence[Sequence[ObservedCall]]
+        self, plans: Sequence[SessionPlan], played: Sequence[Sequence[ObservedCall]]
     ) -> Iterator[SessionPlan]:
         """What changed something behind another change, once more without it: what it came to there
         says little."""
         made: dict[str, int] = {}
-        for leg, stop in (
-            (leg, stop) for leg, stops in zip(legs, played, strict=True) for stop in stops
+        for plan, observed in (
+            (plan, observed)
+            for plan, calls in zip(plans, played, strict=True)
+            for observed in calls
         ):
             behind = (
-                stop.moved
-                and len(stop.route) > len(leg.route)
-                and stop.before not in self.tour.states
+                observed.moved
+                and len(observed.route) > len(plan.route)
+                and observed.before not in self.exploration.states
             )
-            if behind and made.setdefault(stop.call.name, 0) < _AGAIN:
-                made[stop.call.name] += 1
-                yield SessionPlan(leg.start, leg.route, ((stop.why, stop.call),))
+            if behind and made.setdefault(observed.call.name, 0) < _AGAIN:
+                made[observed.call.name] += 1
+                yield SessionPlan(plan.start, plan.route, ((observed.why, observed.call),))
 
     def _find_base(self, tool: Tool) -> ObservedCall | None:
         """A call that went well, at the start if there is one."""
-        stops = self.tour.of(tool.name)
-        done = [stop for stop in stops if stop.seen.outcome == "ok"]
-        return next((stop for stop in done if not stop.route), (done or stops or [None])[0])
+        calls = self.exploration.of(tool.name)
+        done = [observed for observed in calls if observed.seen.outcome == "ok"]
+        return next(
+            (observed for observed in done if not observed.route), (done or calls or [None])[0]
+        )
 
     def _plan_odd_calls(self, tool: Tool, base: ObservedCall) -> Iterator[tuple[Why, Call]]:
-        offers, state = self.tour.offers, base.start
-        for call in offers.bend(base.call, state, self._dice, _ODD):
+        offers, state = self.exploration.offers, base.start
+        for call in offers.make_odd_calls(base.call, state, self._dice, _ODD):
             yield "odd", call
-        for _, _, call in offers.push(base.call):
+        for _, _, call in offers.make_limit_calls(base.call):
             yield "limit", call
         if tool.effect == "query" and base.seen.outcome == "ok":
             for call in self._plan_filters(tool, base.call, state):
@@ -291,16 +318,16 @@ class _Guide:
         if optional:
             yield base.model_copy(update={"arguments": bare})
         for name in optional:
-            for value in self.tour.offers.values(tool, name, state)[:_FILTERS]:
+            for value in self.exploration.offers.values(tool, name, state)[:_FILTERS]:
                 yield base.model_copy(update={"arguments": bare | {name: value}})
 
     def _plan_searches(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
         """A text that some row bears, a part of it, and the same in the other case; texts of
         letters first, since digits have none."""
-        for name in self.tour.offers.searches(tool):
+        for name in self.exploration.offers.searches(tool):
             column = [
                 value
-                for _, value in self.tour.offers.find_column(tool.name, name, state)
+                for _, value in self.exploration.offers.find_column(tool.name, name, state)
                 if isinstance(value, str)
             ]
             texts = sorted(
@@ -317,10 +344,10 @@ class _Guide:
 
     def _plan_shared(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
         """Two texts, and a part that both hold."""
-        for name in self.tour.offers.searches(tool):
+        for name in self.exploration.offers.searches(tool):
             texts = [
                 value
-                for _, value in self.tour.offers.find_column(tool.name, name, state)
+                for _, value in self.exploration.offers.find_column(tool.name, name, state)
                 if isinstance(value, str) and value
             ]
             pairs = (

@@ -72,7 +72,7 @@ class FilterAnswer:
     """What a filter told for one value."""
 
     value: Json
-    stop: ObservedCall
+    observed: ObservedCall
     rows: Sequence[Shown]
     met: Sequence[Shown]
     """Rows that show the value."""
@@ -84,26 +84,26 @@ class FilterAnswer:
         return set(map(_name, self.rows))
 
 
-def plan_filters(tour: ExplorationRun) -> Iterator[SessionPlan]:
+def plan_filters(exploration: ExplorationRun) -> Iterator[SessionPlan]:
     """Each filter alone, with values that rows were seen to show."""
-    for tool in tour.tools.values():
-        base = _find_base(tour, tool)
+    for tool in exploration.tools.values():
+        base = _find_base(exploration, tool)
         if base is None:
             continue
         calls = [
             _ask(tool, base, one.name, value)
-            for one in list_filters(tour, tool)
-            for value in _list_values(tour, one, base)
+            for one in list_filters(exploration, tool)
+            for value in _list_values(exploration, one, base)
         ]
         if calls:
             yield SessionPlan(base.start, base.route, tuple(("filter", call) for call in calls))
 
 
-def list_filters(tour: ExplorationRun, tool: Tool) -> Iterator[Filter]:
+def list_filters(exploration: ExplorationRun, tool: Tool) -> Iterator[Filter]:
     """Arguments that are named like a field of the rows that the query tells of."""
-    rows = _list_known(tour, tool)
+    rows = _list_known(exploration, tool)
     fields = {name for row in rows for name in row}
-    searched = set(tour.offers.searches(tool))
+    searched = set(exploration.offers.searches(tool))
     for name, schema in tool.parameters.get("properties", {}).items():
         if _takes_words(schema) and not _LOOSE.search(
             f"{name.replace('_', ' ')} {schema.get('description', '')}"
@@ -116,17 +116,22 @@ def list_filters(tour: ExplorationRun, tool: Tool) -> Iterator[Filter]:
                 yield Filter(tool, name, similar, listed=name not in searched)
 
 
-def filters_choose_rows(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def filters_choose_rows(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """By a value that rows show under its own name, a filter tells of those rows and of no
     others."""
-    for tool in tour.tools.values():
-        base = _find_base(tour, tool)
+    for tool in exploration.tools.values():
+        base = _find_base(exploration, tool)
         if base is None:
             continue
-        for one in list_filters(tour, tool):
-            answers = list(_list_answers(tour, one, base))
+        for one in list_filters(exploration, tool):
+            answers = list(_list_answers(exploration, one, base))
             found = (
-                _judge(one, answers, _find_bare(tour, tool, base, one.name)) if answers else None
+                _judge(one, answers, _find_bare(exploration, tool, base, one.name))
+                if answers
+                else None
             )
             if found:
                 yield found
@@ -206,7 +211,7 @@ def _describe(
     one: Filter, answer: FilterAnswer, bare: ObservedCall | None, reason: str, words: str
 ) -> BrokenRelation:
     seen: Json = {
-        "call": answer.stop.call.model_dump(),
+        "call": answer.observed.call.model_dump(),
         "without": bare.call.model_dump() if bare else None,
         "fields": sorted(one.fields),
         "rows": [dict(row) for row in (*answer.unmet, *answer.met)[:3]],
@@ -215,19 +220,19 @@ def _describe(
     return BrokenRelation(reason, f"{one.tool.name} with {one.name}={answer.value!r} {words}", seen)
 
 
-def _find_base(tour: ExplorationRun, tool: Tool) -> ObservedCall | None:
+def _find_base(exploration: ExplorationRun, tool: Tool) -> ObservedCall | None:
     """A filter's call that was answered, else any: its state and its other arguments are those of
     all answers."""
     if tool.effect != "query":
         return None
-    stops = [
-        stop
-        for stop in tour.of(tool.name)
-        if stop.seen.outcome == "ok" and _read_rows(stop.seen) is not None
+    calls = [
+        observed
+        for observed in exploration.of(tool.name)
+        if observed.seen.outcome == "ok" and _read_rows(observed.seen) is not None
     ]
     return next(
-        (stop for stop in stops if stop.why == "filter"),
-        next((stop for stop in stops if not stop.route), None),
+        (observed for observed in calls if observed.why == "filter"),
+        next((observed for observed in calls if not observed.route), None),
     )
 
 
@@ -238,7 +243,7 @@ def _ask(tool: Tool, base: ObservedCall, name: str, value: Json) -> Call:
 
 
 def _find_bare(
-    tour: ExplorationRun, tool: Tool, base: ObservedCall, name: str
+    exploration: ExplorationRun, tool: Tool, base: ObservedCall, name: str
 ) -> ObservedCall | None:
     """The call without the filter."""
     required = set(tool.parameters.get("required", ()))
@@ -246,34 +251,41 @@ def _find_bare(
         return None
     rest = {key: held for key, held in base.call.arguments.items() if key in required}
     return next(
-        (stop for stop in _list_near(tour, tool, base) if stop.call.arguments == rest), None
+        (
+            observed
+            for observed in _list_near(exploration, tool, base)
+            if observed.call.arguments == rest
+        ),
+        None,
     )
 
 
-def _list_near(tour: ExplorationRun, tool: Tool, base: ObservedCall) -> list[ObservedCall]:
+def _list_near(exploration: ExplorationRun, tool: Tool, base: ObservedCall) -> list[ObservedCall]:
     """Answered calls of the tool on the same state."""
     return [
-        stop
-        for stop in tour.of(tool.name)
-        if stop.before == base.before and stop.seen.outcome == "ok"
+        observed
+        for observed in exploration.of(tool.name)
+        if observed.before == base.before and observed.seen.outcome == "ok"
     ]
 
 
-def _list_known(tour: ExplorationRun, tool: Tool) -> list[Shown]:
+def _list_known(exploration: ExplorationRun, tool: Tool) -> list[Shown]:
     """Every row the query told of on that state."""
-    base = _find_base(tour, tool)
-    stops = _list_near(tour, tool, base) if base else []
-    found = {canonical_json(row): row for stop in stops for row in _read_rows(stop.seen) or ()}
+    base = _find_base(exploration, tool)
+    calls = _list_near(exploration, tool, base) if base else []
+    found = {
+        canonical_json(row): row for observed in calls for row in _read_rows(observed.seen) or ()
+    }
     return list(found.values())
 
 
-def _list_values(tour: ExplorationRun, one: Filter, base: ObservedCall) -> list[Json]:
+def _list_values(exploration: ExplorationRun, one: Filter, base: ObservedCall) -> list[Json]:
     """Values that rows show and that the filter is known to take: the interface lists them, or its
     tests take them from that column."""
-    known = set(map(str, tour.offers.list_taken(one.tool, one.name, base.start)))
+    known = set(map(str, exploration.offers.list_taken(one.tool, one.name, base.start)))
     shown = [
         held
-        for row in _list_known(tour, one.tool)
+        for row in _list_known(exploration, one.tool)
         for name in sorted(one.fields)
         for held in _list_held(row.get(name))
     ]
@@ -281,22 +293,24 @@ def _list_values(tour: ExplorationRun, one: Filter, base: ObservedCall) -> list[
     return list({str(value): value for value in taken}.values())[:_VALUES]
 
 
-def _list_answers(tour: ExplorationRun, one: Filter, base: ObservedCall) -> Iterator[FilterAnswer]:
-    for value in _list_values(tour, one, base):
+def _list_answers(
+    exploration: ExplorationRun, one: Filter, base: ObservedCall
+) -> Iterator[FilterAnswer]:
+    for value in _list_values(exploration, one, base):
         call = _ask(one.tool, base, one.name, value)
-        stop = next(
+        observed = next(
             (
-                stop
-                for stop in _list_near(tour, one.tool, base)
-                if stop.call.arguments == call.arguments
+                observed
+                for observed in _list_near(exploration, one.tool, base)
+                if observed.call.arguments == call.arguments
             ),
             None,
         )
-        rows = _read_rows(stop.seen) if stop else None
-        if stop and rows is not None:
+        rows = _read_rows(observed.seen) if observed else None
+        if observed and rows is not None:
             told = [row for row in rows if one.is_told(row)]
             met = [row for row in told if one.is_met(row, value)]
-            yield FilterAnswer(value, stop, rows, met, [row for row in told if row not in met])
+            yield FilterAnswer(value, observed, rows, met, [row for row in told if row not in met])
 
 
 def _read_rows(seen: Observation) -> list[Shown] | None:

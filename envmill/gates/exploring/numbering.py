@@ -14,12 +14,18 @@ _FEWEST = 3
 _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")
 
 
-def numbers_are_new(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def numbers_are_new(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """A number that every row has for itself, and that neither the caller gave nor another table
     holds, is given a second time."""
-    for stop in tour.writes():
-        state, given = tour.states[stop.before], set(map(str, list_scalars(stop.call.arguments)))
-        for change in tour.diff(stop):
+    for observed in exploration.writes():
+        state, given = (
+            exploration.states[observed.before],
+            set(map(str, list_scalars(observed.call.arguments))),
+        )
+        for change in exploration.diff(observed):
             if change.op != "add" or len(change.path) != 2 or not is_object(change.after):
                 continue
             table, key = change.path
@@ -30,13 +36,13 @@ def numbers_are_new(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[Br
                     and _is_taken(state, table, name, value)
                 ):
                     words = (
-                        f"{stop.call.name} gives a new row of {table} the {name} {value!r}, "
+                        f"{observed.call.name} gives a new row of {table} the {name} {value!r}, "
                         "which another row has"
                     )
                     yield BrokenRelation(
                         "number_taken",
                         words,
-                        {"call": stop.call.model_dump(), "change": change.model_dump()},
+                        {"call": observed.call.model_dump(), "change": change.model_dump()},
                     )
 
 

@@ -101,10 +101,10 @@ class ExplorationRun:
     tools: Mapping[str, Tool]
     offers: Offers
     starts: Sequence[Json]
-    stops: list[ObservedCall] = field(default_factory=list[ObservedCall])
-    echoes: list[ReadPair] = field(default_factory=list[ReadPair])
-    twins: list[WritePair] = field(default_factory=list[WritePair])
-    gaps: list[HoleTest] = field(default_factory=list[HoleTest])
+    calls: list[ObservedCall] = field(default_factory=list[ObservedCall])
+    read_pairs: list[ReadPair] = field(default_factory=list[ReadPair])
+    write_pairs: list[WritePair] = field(default_factory=list[WritePair])
+    hole_tests: list[HoleTest] = field(default_factory=list[HoleTest])
     states: dict[str, Json] = field(default_factory=dict[str, Json])
     """Those that were looked at, by hash."""
     sessions: list[Sequence[ObservedCall]] = field(default_factory=list[Sequence[ObservedCall]])
@@ -123,24 +123,25 @@ class ExplorationRun:
         default_factory=dict[tuple[str, str], list[Change]]
     )
 
-    def add(self, stops: Sequence[ObservedCall]) -> None:
+    def add(self, calls: Sequence[ObservedCall]) -> None:
         """What was seen next."""
-        for stop in stops:
-            self.stops.append(stop)
-            if stop.why == "test":
+        for observed in calls:
+            self.calls.append(observed)
+            if observed.why == "test":
                 self._known.update(
-                    _render_call(call.name, call.arguments) for call in (*stop.route, stop.call)
+                    _render_call(call.name, call.arguments)
+                    for call in (*observed.route, observed.call)
                 )
-            self._by_tool.setdefault(stop.call.name, []).append(stop)
+            self._by_tool.setdefault(observed.call.name, []).append(observed)
             if (
-                stop.seen.outcome == "ok"
-                and stop.moved
-                and stop.call.name in self.tools
-                and self.tools[stop.call.name].effect == "change"
+                observed.seen.outcome == "ok"
+                and observed.moved
+                and observed.call.name in self.tools
+                and self.tools[observed.call.name].effect == "change"
             ):
-                self._moves.append(stop)
+                self._moves.append(observed)
 
-    def heed(self, findings: Iterable[Finding], means: GateContext) -> list[Finding]:
+    def admit(self, findings: Iterable[Finding], means: GateContext) -> list[Finding]:
         """Findings that may be told, those of open probes first. The tour itself is always taken
         whole."""
         found = [mark(finding, self.is_sealed(finding.evidence)) for finding in findings]
@@ -164,11 +165,15 @@ class ExplorationRun:
     def of(self, tool: str) -> Sequence[ObservedCall]:
         return self._by_tool.get(tool, ())
 
-    def diff(self, stop: ObservedCall) -> list[Change]:
+    def diff(self, observed: ObservedCall) -> list[Change]:
         """What a call changed, where both states were looked at."""
-        if not stop.moved or stop.before not in self.states or stop.after not in self.states:
+        if (
+            not observed.moved
+            or observed.before not in self.states
+            or observed.after not in self.states
+        ):
             return []
-        pair = stop.before, stop.after
+        pair = observed.before, observed.after
         if pair not in self._diffs:
             self._diffs[pair] = diff_states(*self._leave_out_same(*pair))
         return self._diffs[pair]
@@ -218,11 +223,11 @@ class ExplorationRun:
 
     def moves(self, tool: str) -> Iterator[ObservedCall]:
         """Changes of one tool that were answered ok and moved the state."""
-        return (stop for stop in self._moves if stop.call.name == tool)
+        return (observed for observed in self._moves if observed.call.name == tool)
 
-    def is_looked_at(self, stop: ObservedCall) -> bool:
+    def is_looked_at(self, observed: ObservedCall) -> bool:
         """Whether the states before and after it are known."""
-        return stop.before in self.states and stop.after in self.states
+        return observed.before in self.states and observed.after in self.states
 
     def writes(self) -> Iterator[ObservedCall]:
         """Changes that were answered ok and moved a state both sides of which are known."""

@@ -43,20 +43,22 @@ class WrongQuote:
         )
 
 
-def find_misquote(stop: ObservedCall, tour: ExplorationRun) -> WrongQuote | None:
+def find_misquote(observed: ObservedCall, exploration: ExplorationRun) -> WrongQuote | None:
     """The first value that is told otherwise than the row holds it."""
-    if stop.after not in tour.states:
+    if observed.after not in exploration.states:
         return None
-    rows = _index(tour.rows(stop.after))
+    rows = _index(exploration.rows(observed.after))
     given = {
-        name: value for name, value in stop.call.arguments.items() if isinstance(value, str | int)
+        name: value
+        for name, value in observed.call.arguments.items()
+        if isinstance(value, str | int)
     }
-    tops = [part.get("value") for part in stop.seen.parts]
+    tops = [part.get("value") for part in observed.seen.parts]
     wrong, right = dict[tuple[str, str], WrongQuote](), set[tuple[str, str]]()
-    for told in list_objects(stop.seen.parts):
+    for told in list_objects(observed.seen.parts):
         named = given | dict(told) if any(told is top for top in tops) else told
         for name, row, attribute in _list_quotes(
-            told, named, rows, own=not tour.is_query(stop.call.name)
+            told, named, rows, own=not exploration.is_query(observed.call.name)
         ):
             place = f"{row.collection}.{row.key}", attribute
             if _agree(told[name], row.value[attribute]):

@@ -60,49 +60,59 @@ class BrokenRelation:
     evidence: Json
 
 
-def reads_change_nothing(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
-    for stop in tour.stops:
+def reads_change_nothing(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
+    for observed in exploration.calls:
         if (
-            stop.call.name in tour.tools
-            and tour.tools[stop.call.name].effect == "query"
-            and stop.moved
+            observed.call.name in exploration.tools
+            and exploration.tools[observed.call.name].effect == "query"
+            and observed.moved
         ):
             told = {
-                "call": stop.call.model_dump(),
-                "after": [one.model_dump() for one in stop.route],
-                "states": [stop.before, stop.after],
+                "call": observed.call.model_dump(),
+                "after": [one.model_dump() for one in observed.route],
+                "states": [observed.before, observed.after],
             }
             yield BrokenRelation(
                 "query_changes",
-                f"{stop.call.name} only reads, and the state is another one after it",
+                f"{observed.call.name} only reads, and the state is another one after it",
                 told,
             )
 
 
-def writes_are_visible(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def writes_are_visible(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """A read in the session that wrote says what a session says that starts from the state
     alone."""
-    for echo in tour.echoes:
-        if echo.way == "written" and _differ(echo):
-            names = ", ".join(stop.call.name for stop in echo.moves)
+    for pair in exploration.read_pairs:
+        if pair.way == "written" and _differ(pair):
+            names = ", ".join(observed.call.name for observed in pair.moves)
             yield BrokenRelation(
                 "stale_read",
-                f"after {names}, {echo.call.name} tells of another state than the one there is",
-                _show(echo),
+                f"after {names}, {pair.call.name} tells of another state than the one there is",
+                _show(pair),
             )
 
 
 def order_of_rows_is_nothing(
     built: EnvironmentCase,  # noqa: ARG001
-    tour: ExplorationRun,
+    exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
     """Two states that are equal as JSON give equal answers, up to the order of lists."""
-    for echo in tour.echoes:
-        if echo.way == "turned" and not _may_pick(tour.tools[echo.call.name]) and _differ(echo):
+    for pair in exploration.read_pairs:
+        if (
+            pair.way == "turned"
+            and not _may_pick(exploration.tools[pair.call.name])
+            and _differ(pair)
+        ):
             yield BrokenRelation(
                 "row_missed",
-                f"{echo.call.name} tells of other rows when they are stored in another order",
-                _show(echo),
+                f"{pair.call.name} tells of other rows when they are stored in another order",
+                _show(pair),
             )
 
 
@@ -113,24 +123,26 @@ def _may_pick(tool: Tool) -> bool:
     return bool(_PICKS.search(" ".join(words)))
 
 
-def list_agrees_with_get(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
+def list_agrees_with_get(
+    built: EnvironmentCase, exploration: ExplorationRun
+) -> Iterator[BrokenRelation]:
     """What two queries tell of one row of one state: where one says what is stored, the other may
     not say otherwise."""
     told: dict[tuple[int, str, str], list[tuple[ReadPair, Mapping[str, Json]]]] = {}
-    for echo in tour.echoes:
-        if echo.one.outcome == "ok":
-            for home, key, row in list_placed(echo.one.parts, built.environment.tables):
-                told.setdefault((id(echo.state), home, key), []).append((echo, row))
-    states = {id(echo.state): echo.state for echo in tour.echoes}
+    for pair in exploration.read_pairs:
+        if pair.one.outcome == "ok":
+            for home, key, row in list_placed(pair.one.parts, built.environment.tables):
+                told.setdefault((id(pair.state), home, key), []).append((pair, row))
+    states = {id(pair.state): pair.state for pair in exploration.read_pairs}
     rows = {
         place: {each: row.value for row in list_rows(state) for each in _name_row(row)}
         for place, state in states.items()
     }
     for (state, home, key), tellings in told.items():
         stored = rows[state].get((home, key))
-        if stored is None or len({echo.call.name for echo, _ in tellings}) < 2:
+        if stored is None or len({pair.call.name for pair, _ in tellings}) < 2:
             continue
-        for echo, row in tellings:
+        for pair, row in tellings:
             wrong = [
                 name
                 for name in row
@@ -141,19 +153,19 @@ def list_agrees_with_get(built: EnvironmentCase, tour: ExplorationRun) -> Iterat
             agreeing = [
                 other
                 for other, one in tellings
-                if wrong and other.call.name != echo.call.name and _holds_all(one, stored)
+                if wrong and other.call.name != pair.call.name and _holds_all(one, stored)
             ]
             if agreeing:
                 seen = {
                     "row": key,
                     "stored": stored,
                     "told": row,
-                    "by": echo.call.model_dump(),
+                    "by": pair.call.model_dump(),
                     "against": agreeing[0].call.model_dump(),
                 }
                 yield BrokenRelation(
                     "queries_disagree",
-                    f"{echo.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}",
+                    f"{pair.call.name} and {agreeing[0].call.name} disagree on {wrong[0]} of {key}",
                     seen,
                 )
 
@@ -167,23 +179,28 @@ def _holds_all(told: Mapping[str, Json], stored: Mapping[str, Json]) -> bool:
     return all(told.get(name) == value for name, value in stored.items())
 
 
-def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def filters_are_subsets(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """With one more filter, a list holds nothing that was not in it before."""
-    for tool in tour.tools.values():
+    for tool in exploration.tools.values():
         required = set(tool.parameters.get("required", ()))
-        stops = [
-            stop
-            for stop in tour.of(tool.name)
-            if stop.why == "filter" and stop.seen.outcome == "ok"
+        calls = [
+            observed
+            for observed in exploration.of(tool.name)
+            if observed.why == "filter" and observed.seen.outcome == "ok"
         ]
-        bare = next((stop for stop in stops if set(stop.call.arguments) <= required), None)
+        bare = next(
+            (observed for observed in calls if set(observed.call.arguments) <= required), None
+        )
         whole = _read_list(bare.seen) if bare else None
         if bare is None or whole is None:
             continue
-        for stop in stops:
-            extra = next(iter(set(stop.call.arguments) - required), "")
-            part = _read_list(stop.seen)
-            value = stop.call.arguments.get(extra)
+        for observed in calls:
+            extra = next(iter(set(observed.call.arguments) - required), "")
+            part = _read_list(observed.seen)
+            value = observed.call.arguments.get(extra)
             if part is None:
                 continue
             key = _find_key(whole, part)
@@ -201,7 +218,7 @@ def filters_are_subsets(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
             if _may_pick(tool) and len(narrow) <= len(wide):
                 continue
             seen = {
-                "call": stop.call.model_dump(),
+                "call": observed.call.model_dump(),
                 "without": bare.call.model_dump(),
                 "more": sorted(more)[:5],
             }
@@ -278,11 +295,14 @@ def _flatten(row: Json) -> Json:
     return flat or row
 
 
-def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def searches_find_parts(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """Where a part of a text is asked for, a part finds what the whole found, in either case."""
-    for tool in tour.tools.values():
-        stops = [stop for stop in tour.of(tool.name) if stop.why == "search"]
-        for whole, part, other in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
+    for tool in exploration.tools.values():
+        calls = [observed for observed in exploration.of(tool.name) if observed.why == "search"]
+        for whole, part, other in zip(calls[::3], calls[1::3], calls[2::3], strict=False):
             found = _list_ids(whole)
             if not found or whole.seen.outcome != "ok":
                 continue
@@ -291,7 +311,7 @@ def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
                 ("case_sensitive", other, "it in the other case"),
             ):
                 if not found <= _list_ids(spelt) and not _may_differ(
-                    reason, tour, tool, whole, spelt
+                    reason, exploration, tool, whole, spelt
                 ):
                     seen = {
                         "call": spelt.call.model_dump(),
@@ -307,7 +327,7 @@ def searches_find_parts(built: EnvironmentCase, tour: ExplorationRun) -> Iterato
 
 
 def _may_differ(
-    reason: str, tour: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall
+    reason: str, exploration: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall
 ) -> bool:
     """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or
     its words say that case matters.
@@ -320,20 +340,25 @@ def _may_differ(
         for name, value in whole.call.arguments.items()
         if value != spelt.call.arguments.get(name)
     ]
-    said = " ".join([tool.description, *(tour.offers.describe(tool, name) for name in changed)])
+    said = " ".join(
+        [tool.description, *(exploration.offers.describe(tool, name) for name in changed)]
+    )
     return (reason == "case_sensitive" and _MINDS_CASE.search(said) is not None) or any(
         _REFERENCE.fullmatch(str(whole.call.arguments[name]))
-        and not tour.offers.takes_part(tool, name)
+        and not exploration.offers.takes_part(tool, name)
         for name in changed
     )
 
 
-def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def searches_find_all(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """A part that two texts hold finds what either of them finds; one that finds nothing is another
     fault."""
-    for tool in tour.tools.values():
-        stops = [stop for stop in tour.of(tool.name) if stop.why == "shared"]
-        for one, other, part in zip(stops[::3], stops[1::3], stops[2::3], strict=False):
+    for tool in exploration.tools.values():
+        shared = [observed for observed in exploration.of(tool.name) if observed.why == "shared"]
+        for one, other, part in zip(shared[::3], shared[1::3], shared[2::3], strict=False):
             wanted, found = _list_ids(one) | _list_ids(other), _list_ids(part)
             if (
                 found
@@ -342,7 +367,7 @@ def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[
                 and not wanted <= found
                 and not _may_pick(tool)
             ):
-                calls = [stop.call.model_dump() for stop in (one, other, part)]
+                calls = [observed.call.model_dump() for observed in (one, other, part)]
                 words = (
                     f"{tool.name} finds two rows by their texts, and by a part of both not all "
                     "of them"
@@ -354,34 +379,37 @@ def searches_find_all(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[
                 )
 
 
-def _list_ids(stop: ObservedCall) -> set[str]:
+def _list_ids(observed: ObservedCall) -> set[str]:
     """Numbers too: of one tool's replies, they are of the same rows."""
     return (
         {
             str(one["id"])
-            for one in list_objects(stop.seen.parts)
+            for one in list_objects(observed.seen.parts)
             if isinstance(one.get("id"), str | int)
         }
-        if stop.seen.outcome == "ok"
+        if observed.seen.outcome == "ok"
         else set()
     )
 
 
-def states_stand_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:  # noqa: ARG001
+def states_stand_alone(
+    built: EnvironmentCase,  # noqa: ARG001
+    exploration: ExplorationRun,
+) -> Iterator[BrokenRelation]:
     """A change does the same to a state in the session that came there and in one that starts
     there: nothing is kept beside the state."""
-    for twin in tour.twins:
-        changes = diff_states(*twin.states)
-        if twin.one.outcome != twin.other.outcome or changes:
+    for pair in exploration.write_pairs:
+        changes = diff_states(*pair.states)
+        if pair.one.outcome != pair.other.outcome or changes:
             seen = {
-                "after": twin.first.call.model_dump(),
-                "call": twin.call.model_dump(),
-                "outcomes": [twin.one.outcome, twin.other.outcome],
+                "after": pair.first.call.model_dump(),
+                "call": pair.call.model_dump(),
+                "outcomes": [pair.one.outcome, pair.other.outcome],
                 "differences": [change.model_dump() for change in changes[:5]],
             }
             yield BrokenRelation(
                 "hidden_link",
-                f"after {twin.first.call.name}, {twin.call.name} does otherwise than on the same "
+                f"after {pair.first.call.name}, {pair.call.name} does otherwise than on the same "
                 "state alone",
                 seen,
             )
@@ -389,38 +417,38 @@ def states_stand_alone(built: EnvironmentCase, tour: ExplorationRun) -> Iterator
 
 def rows_are_not_overwritten(
     built: EnvironmentCase,  # noqa: ARG001
-    tour: ExplorationRun,
+    exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
     """A row that is added takes the place of no other, even where rows were removed before."""
-    for gap in tour.gaps:
-        collection, key = gap.place
-        changes = diff_states(*gap.states)
-        if gap.one.outcome == "ok" and not any(
+    for hole in exploration.hole_tests:
+        collection, key = hole.place
+        changes = diff_states(*hole.states)
+        if hole.one.outcome == "ok" and not any(
             change.op == "add" and change.path[:-1] == [collection] for change in changes
         ):
             seen = {
-                "call": gap.call.model_dump(),
-                "row": gap.place,
+                "call": hole.call.model_dump(),
+                "row": hole.place,
                 "changes": [change.model_dump() for change in changes[:5]],
             }
             yield BrokenRelation(
                 "row_overwritten",
-                f"{gap.call.name} counts its ids: with another row gone, the next one falls on "
+                f"{hole.call.name} counts its ids: with another row gone, the next one falls on "
                 f"{collection}.{key}",
                 seen,
             )
 
 
-def _differ(echo: ReadPair) -> bool:
-    return not is_alike(echo.one, echo.other)
+def _differ(pair: ReadPair) -> bool:
+    return not is_alike(pair.one, pair.other)
 
 
-def _show(echo: ReadPair) -> Json:
+def _show(pair: ReadPair) -> Json:
     return {
-        "writes": [stop.call.model_dump() for stop in echo.moves],
-        "read": echo.call.model_dump(),
-        "one": _brief(echo.one),
-        "other": _brief(echo.other),
+        "writes": [observed.call.model_dump() for observed in pair.moves],
+        "read": pair.call.model_dump(),
+        "one": _brief(pair.one),
+        "other": _brief(pair.other),
     }
 
 

@@ -51,32 +51,34 @@ class WritePlan:
     start: Json
     calls: tuple[Call, ...]
     reads: tuple[Call, ...]
-    seconds: tuple[Call, ...] = ()
+    final_changes: tuple[Call, ...] = ()
 
-    def leg(self) -> SessionPlan:
-        reads, ends = _as("read", self.reads), _as("drawn", self.seconds)
+    def plan(self) -> SessionPlan:
+        reads, ends = _as("read", self.reads), _as("drawn", self.final_changes)
         return SessionPlan(
             self.start, (), (*reads, *_as("drawn", self.calls), *reads, *ends), looks=True
         )
 
     def arrive(
-        self, stops: Sequence[ObservedCall], states: Mapping[str, Json]
+        self, calls: Sequence[ObservedCall], states: Mapping[str, Json]
     ) -> "VisitedState | None":
         """Where it came to; None when it changed nothing."""
         first, last = len(self.reads), len(self.reads) + len(self.calls)
         moves = tuple(
-            stop for stop in stops[first:last] if stop.moved and stop.seen.outcome == "ok"
+            observed
+            for observed in calls[first:last]
+            if observed.moved and observed.seen.outcome == "ok"
         )
-        state = states.get(stops[last - 1].after)
+        state = states.get(calls[last - 1].after)
         if not moves or state is None:
             return None
         return VisitedState(
             state,
             self.reads,
             moves,
-            stops[last : last + first],
-            self.seconds,
-            stops[last + first :],
+            calls[last : last + first],
+            self.final_changes,
+            calls[last + first :],
         )
 
 
@@ -90,17 +92,17 @@ class VisitedState:
     """What led there; nothing for a state that is known."""
     told: Sequence[ObservedCall] = ()
     """What the reads were answered in the session that came there."""
-    seconds: tuple[Call, ...] = ()
+    final_changes: tuple[Call, ...] = ()
     ends: Sequence[ObservedCall] = ()
     """What came there of the changes at the end."""
 
     def begin(self, state: Json) -> SessionPlan:
         """The same in a session that starts there, or on a state that is equal as JSON."""
         return SessionPlan(
-            state, (), (*_as("read", self.reads), *_as("drawn", self.seconds)), looks=True
+            state, (), (*_as("read", self.reads), *_as("drawn", self.final_changes)), looks=True
         )
 
-    def echo(
+    def pair_reads(
         self,
         way: Literal["written", "turned"],
         one: Sequence[ObservedCall],

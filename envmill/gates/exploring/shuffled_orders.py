@@ -19,7 +19,7 @@ from schemas.environment import Call, Environment
 SEED = 0
 _STARTS, _READS = 2, 48
 """States of the tour that are twisted, and reads on each."""
-_TWISTS = ("", "0", "00", "000", "0000", "00000")
+_SUFFIXES = ("", "0", "00", "000", "0000", "00000")
 """What ids are lengthened by: noughts leave them in order, by letters and by number."""
 _NAMES = frozenset(("set", "frozenset", "hash", "id"))
 _MAKERS = (ast.Set, ast.SetComp, ast.Name, ast.BinOp)
@@ -27,13 +27,13 @@ _VIEWS = frozenset(("keys", "items"))
 _ORDERLESS = frozenset(("len", "sorted", "min", "max", "any", "all"))
 
 
-def could_scatter(environment: Environment) -> bool:
+def could_vary_order(environment: Environment) -> bool:
     """Whether the program makes sets, or asks for hashes or addresses; of one that cannot be parsed
     here nobody knows."""
-    return any(nodes is None or _scatters(nodes) for _, nodes in list_nodes(environment))
+    return any(nodes is None or _varies_order(nodes) for _, nodes in list_nodes(environment))
 
 
-def _scatters(nodes: Sequence[ast.AST]) -> bool:
+def _varies_order(nodes: Sequence[ast.AST]) -> bool:
     makers = [node for node in nodes if isinstance(node, _MAKERS) and _makes_set(node)]
     harmless = {
         id(part)
@@ -77,14 +77,14 @@ def _makes_set(node: ast.AST) -> bool:
             return False
 
 
-def list_twists(tour: ExplorationRun) -> list[list[Step]]:
+def list_variants(exploration: ExplorationRun) -> list[list[Step]]:
     """Sessions of reads that gave lists, on every twist of the states where they gave them."""
     plans: list[list[Step]] = []
-    for start in tour.starts[:_STARTS]:
-        reads = _list_reads(tour, start)
+    for start in exploration.starts[:_STARTS]:
+        reads = _list_reads(exploration, start)
         known = {key for keys in list_keys(start).values() for key in keys}
-        for tail in _TWISTS:
-            names = {key: key + tail for key in known}
+        for suffix in _SUFFIXES:
+            names = {key: key + suffix for key in known}
             calls = [
                 call.model_copy(update={"arguments": _rename(call.arguments, names)})
                 for call in reads
@@ -93,20 +93,29 @@ def list_twists(tour: ExplorationRun) -> list[list[Step]]:
     return plans
 
 
-def _list_reads(tour: ExplorationRun, start: Json) -> Sequence[Call]:
+def _list_reads(exploration: ExplorationRun, start: Json) -> Sequence[Call]:
     """Those first whose answers hold lists of more than one."""
     asked = [
-        stop
-        for stop in tour.stops
-        if stop.start is start and not stop.route and tour.is_query(stop.call.name)
+        observed
+        for observed in exploration.calls
+        if observed.start is start
+        and not observed.route
+        and exploration.is_query(observed.call.name)
     ]
-    done = sorted((stop for stop in asked if stop.seen.outcome == "ok"), key=_is_list, reverse=True)
-    calls = {canonical_json([stop.call.name, stop.call.arguments]): stop.call for stop in done}
+    done = sorted(
+        (observed for observed in asked if observed.seen.outcome == "ok"),
+        key=_is_list,
+        reverse=True,
+    )
+    calls = {
+        canonical_json([observed.call.name, observed.call.arguments]): observed.call
+        for observed in done
+    }
     return list(calls.values())[:_READS]
 
 
-def _is_list(stop: ObservedCall) -> bool:
-    return any(len(one) > 1 for one in _find_lists(stop.seen.parts))
+def _is_list(observed: ObservedCall) -> bool:
+    return any(len(one) > 1 for one in _find_lists(observed.seen.parts))
 
 
 def _find_lists(value: Json) -> Iterator[Sequence[Json]]:

@@ -24,11 +24,11 @@ SEED = 0
 class StoredTestReplay:
     """One session of tests."""
 
-    leg: SessionPlan
+    session_plan: SessionPlan
     tests: tuple[Test, ...]
 
     def plan(self, clock: str = CLOCK, seed: int = SEED) -> list[Step]:
-        return list(self.leg.steps(Reset(self.leg.start, clock, seed)))
+        return list(self.session_plan.steps(Reset(self.session_plan.start, clock, seed)))
 
     def share(self, seen: Sequence[Observation]) -> Iterator[tuple[Test, list[Observation]]]:
         """What each test saw: the start, the calls before its own, its own."""
@@ -54,25 +54,25 @@ def show_end(seen: Sequence[Observation]) -> list[Observation]:
     return [*before, replace(last, state=looked.state)]
 
 
-Drilled = Sequence[tuple[StoredTestReplay, list[Observation]]]
+ReplayedTests = Sequence[tuple[StoredTestReplay, list[Observation]]]
 
-_played: RecentCache[Drilled] = RecentCache()
+_played: RecentCache[ReplayedTests] = RecentCache()
 
 
-async def replay_stored_tests(built: EnvironmentCase, means: GateContext) -> Drilled:
+async def replay_stored_tests(built: EnvironmentCase, means: GateContext) -> ReplayedTests:
     """Every test's session with what was seen of it, played once per process."""
     key = name_built(built)
     known = _played.find(key)
     if known is not None:
         return known
-    drills = list(list_drills(built))
+    replays = list(list_replays(built))
     played = await play_plans(
-        find_program(built.environment), [drill.plan() for drill in drills], means.sandbox
+        find_program(built.environment), [replay.plan() for replay in replays], means.sandbox
     )
-    return _played.keep(key, list(zip(drills, played, strict=True)))
+    return _played.keep(key, list(zip(replays, played, strict=True)))
 
 
-def list_drills(built: EnvironmentCase) -> Iterator[StoredTestReplay]:
+def list_replays(built: EnvironmentCase) -> Iterator[StoredTestReplay]:
     """Those that have a session of their own first."""
     starts, still = find_starts(built), dict[int, list[Test]]()
     changes = {tool.name for tool in built.environment.tools if tool.effect == "change"}

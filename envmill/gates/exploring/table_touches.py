@@ -55,15 +55,15 @@ class TouchMismatch:
 
 
 async def find_untrue(
-    built: EnvironmentCase, tour: ExplorationRun, means: GateContext
+    built: EnvironmentCase, exploration: ExplorationRun, means: GateContext
 ) -> tuple[list[TouchMismatch], Json]:
     """What is untrue, and what was seen. Both are empty where state is JSON."""
     if not kind_of(built.environment).tabled:
         return [], {}
-    seen = await _watch(built, tour, means.sandbox)
+    seen = await _watch(built, exploration, means.sandbox)
     if (found := _compare_all(built, seen)) and means.sandbox.searches:
         # Sessions that were reset in place may suspect a declaration; sessions of their own decide.
-        seen = await _watch(built, tour, means.sandbox.careful)
+        seen = await _watch(built, exploration, means.sandbox.careful)
         found = _compare_all(built, seen)
     told: Json = {
         name: {"reads": sorted(one.reads), "writes": sorted(one.writes)}
@@ -101,39 +101,43 @@ def _compare_all(built: EnvironmentCase, seen: Mapping[str, Touches]) -> list[To
 
 
 async def _watch(
-    built: EnvironmentCase, tour: ExplorationRun, sandbox: Sandbox
+    built: EnvironmentCase, exploration: ExplorationRun, sandbox: Sandbox
 ) -> dict[str, Touches]:
-    stops = [stop for tool in built.environment.tools for stop in _pick(tour.of(tool.name))]
-    plans = [list(_plan(stop)) for stop in stops]
+    calls = [
+        observed
+        for tool in built.environment.tools
+        for observed in _pick(exploration.of(tool.name))
+    ]
+    plans = [list(_plan(observed)) for observed in calls]
     seen: dict[str, Touches] = {}
     program = find_program(built.environment)
     played = await play_plans(program, plans, sandbox, in_place=True)
-    for stop, told in zip(stops, played, strict=True):
+    for observed, told in zip(calls, played, strict=True):
         *_, before, _, call, after, touched = told
         if touched.outcome == before.outcome == after.outcome == "ok":
-            one, value = seen.setdefault(stop.call.name, Touches()), touched.parts[0]["value"]
+            one, value = seen.setdefault(observed.call.name, Touches()), touched.parts[0]["value"]
             one.changed |= _list_changed(before.parts[0]["value"], after.parts[0]["value"])
             one.reads |= set(value.get("reads", ()))
             one.writes |= set(value.get("writes", ()))
             one.done += call.outcome == "ok"
-            one.tried += [stop.call.arguments] if call.outcome == "ok" else []
+            one.tried += [observed.call.arguments] if call.outcome == "ok" else []
     return seen
 
 
-def _pick(stops: Sequence[ObservedCall]) -> list[ObservedCall]:
-    done = [stop for stop in stops if stop.seen.outcome == "ok"]
+def _pick(calls: Sequence[ObservedCall]) -> list[ObservedCall]:
+    done = [observed for observed in calls if observed.seen.outcome == "ok"]
     refused = [
-        stop
-        for stop in stops
-        if stop.seen.outcome == "rejection" and stop.seen.code != "invalid_arguments"
+        observed
+        for observed in calls
+        if observed.seen.outcome == "rejection" and observed.seen.code != "invalid_arguments"
     ]
     return [*done[:_DONE], *refused[:_REFUSED]]
 
 
-def _plan(stop: ObservedCall) -> Iterator[Step]:
-    yield Reset(stop.start, CLOCK, SEED)
-    yield from map(Invoke, stop.route)
-    yield from (Changes(), Touched(), Invoke(stop.call), Changes(), Touched())
+def _plan(observed: ObservedCall) -> Iterator[Step]:
+    yield Reset(observed.start, CLOCK, SEED)
+    yield from map(Invoke, observed.route)
+    yield from (Changes(), Touched(), Invoke(observed.call), Changes(), Touched())
 
 
 def _list_changed(before: list[Json], after: list[Json]) -> set[str]:

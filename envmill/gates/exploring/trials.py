@@ -53,7 +53,7 @@ class Trials:
         self._start = start(posed.scenario)
         self._known: dict[str, Json] = {}
         self._seen: dict[bytes, list[Observation]] = {}
-        self._glimpsed: dict[bytes, list[Observation]] = {}
+        self._seen_in_place: dict[bytes, list[Observation]] = {}
         """What was played in place."""
         self._plans: dict[tuple[str, int], list[Call]] = {}
         self.view = AttackerView.of(posed.scenario, posed.environment)
@@ -155,7 +155,7 @@ class Trials:
                 for each, one in zip(attempts, seen, strict=True)
             ]
         keys = [find_key(each) for each in attempts]
-        held = self._glimpsed if in_place else self._seen
+        held = self._seen_in_place if in_place else self._seen
         lacking = {
             key: each
             for key, each in zip(keys, attempts, strict=True)

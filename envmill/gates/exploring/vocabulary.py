@@ -24,16 +24,16 @@ well enough."""
 
 def attributes_are_spelt_alike(
     built: EnvironmentCase,  # noqa: ARG001
-    tour: ExplorationRun,
+    exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
     """A write that gives a row an attribute no row has, and leaves alone the one it is nearly named
     like."""
     known: dict[str, set[str]] = {}
-    for state in tour.starts:
+    for state in exploration.starts:
         for row in list_rows(state):
             known.setdefault(row.collection, set()).update(row.value)
-    for stop in tour.writes():
-        changes = tour.diff(stop)
+    for observed in exploration.writes():
+        changes = exploration.diff(observed)
         for change in changes:
             if (
                 len(change.path) == 3
@@ -47,18 +47,20 @@ def attributes_are_spelt_alike(
                 )
                 if twin and not any(one.path == [collection, key, twin] for one in changes):
                     words = (
-                        f"{stop.call.name} gives {key} an attribute {name!r} that no row of "
+                        f"{observed.call.name} gives {key} an attribute {name!r} that no row of "
                         f"{collection} has; {twin!r} stays as it was"
                     )
                     yield BrokenRelation(
-                        "misspelt_attribute", words, _describe_evidence(stop, change)
+                        "misspelt_attribute", words, _describe_evidence(observed, change)
                     )
             for name, twin in _find_slips(change, known):
                 words = (
-                    f"{stop.call.name} adds a row to {change.path[0]} with {name!r}, which no "
+                    f"{observed.call.name} adds a row to {change.path[0]} with {name!r}, which no "
                     f"row there has; {twin!r} says nothing"
                 )
-                yield BrokenRelation("misspelt_attribute", words, _describe_evidence(stop, change))
+                yield BrokenRelation(
+                    "misspelt_attribute", words, _describe_evidence(observed, change)
+                )
 
 
 def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
@@ -79,18 +81,20 @@ def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple
             yield name, twin
 
 
-def values_are_known(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
+def values_are_known(
+    built: EnvironmentCase, exploration: ExplorationRun
+) -> Iterator[BrokenRelation]:
     """A write that moves a row to a word that neither rows, rules, interface nor comparisons
     know."""
     source = "\n".join(built.environment.files.values())
     spoken = "\n".join(
-        [*built.environment.rules, built.environment.policy_document, *_describe(tour)]
+        [*built.environment.rules, built.environment.policy_document, *_describe(exploration)]
     )
     quoted = set(re.findall(r"['\"‘“]([^'\"’”\n]{2,40})['\"’”]", spoken))
-    ranges = _list_words(tour.starts)
-    for stop in tour.writes():
-        given = set(map(str, list_scalars(stop.call.arguments)))
-        for change in tour.diff(stop):
+    ranges = _list_words(exploration.starts)
+    for observed in exploration.writes():
+        given = set(map(str, list_scalars(observed.call.arguments)))
+        for change in exploration.diff(observed):
             if (
                 len(change.path) != 3
                 or change.op != "set"
@@ -118,26 +122,30 @@ def values_are_known(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[B
             # like another, or is spelt in capitals where no other is, is a slip.
             if near or (not change.after.islower() and all(map(str.islower, words))):
                 said = (
-                    f"{stop.call.name} sets {'.'.join(change.path)} to {change.after!r}; known "
+                    f"{observed.call.name} sets {'.'.join(change.path)} to {change.after!r}; known "
                     f"are {', '.join(sorted(words))}"
                 )
-                yield BrokenRelation("unknown_value", said, _describe_evidence(stop, change))
+                yield BrokenRelation("unknown_value", said, _describe_evidence(observed, change))
 
 
-def transitions_are_made(built: EnvironmentCase, tour: ExplorationRun) -> Iterator[BrokenRelation]:
+def transitions_are_made(
+    built: EnvironmentCase, exploration: ExplorationRun
+) -> Iterator[BrokenRelation]:
     """A word that the rules say something becomes, and that no change ever sets, though every
     change was seen to do something."""
-    writes = list(tour.writes())
-    if {stop.call.name for stop in writes} != {
-        name for name, tool in tour.tools.items() if tool.effect == "change"
+    writes = list(exploration.writes())
+    if {observed.call.name for observed in writes} != {
+        name for name, tool in exploration.tools.items() if tool.effect == "change"
     }:
         return
     held: dict[str, set[str]] = {}
-    for change in (change for stop in writes for change in tour.diff(stop)):
+    for change in (change for observed in writes for change in exploration.diff(observed)):
         held.setdefault(change.path[0], set()).update(map(str, list_scalars(change.after)))
     for rule in built.environment.rules:
         set_to = {
-            word for collection in _find_named(rule, tour) for word in held.get(collection, ())
+            word
+            for collection in _find_named(rule, exploration)
+            for word in held.get(collection, ())
         }
         # What comes from itself may well stay as it is.
         words = [
@@ -150,11 +158,11 @@ def transitions_are_made(built: EnvironmentCase, tour: ExplorationRun) -> Iterat
             yield BrokenRelation("transition_missing", told, {"rule": rule, "word": word})
 
 
-def _find_named(rule: str, tour: ExplorationRun) -> set[str]:
+def _find_named(rule: str, exploration: ExplorationRun) -> set[str]:
     """Collections a rule speaks of, by the singular of their names; all of them where it names
     none."""
     words = set(re.findall(r"[a-z]+", rule.casefold()))
-    known = {collection for state in tour.starts for collection in state}
+    known = {collection for state in exploration.starts for collection in state}
     named = {
         one
         for one in known
@@ -163,8 +171,8 @@ def _find_named(rule: str, tour: ExplorationRun) -> set[str]:
     return named or known
 
 
-def _describe(tour: ExplorationRun) -> Iterator[str]:
-    for tool in tour.tools.values():
+def _describe(exploration: ExplorationRun) -> Iterator[str]:
+    for tool in exploration.tools.values():
         yield tool.description
         yield from (
             schema.get("description", "")
@@ -219,9 +227,9 @@ def _measure_distance(one: str, other: str) -> int:
     return row[-1]
 
 
-def _describe_evidence(stop: ObservedCall, change: Change) -> Json:
+def _describe_evidence(observed: ObservedCall, change: Change) -> Json:
     return {
-        "call": stop.call.model_dump(),
-        "after": [one.model_dump() for one in stop.route],
+        "call": observed.call.model_dump(),
+        "after": [one.model_dump() for one in observed.route],
         "change": change.model_dump(),
     }
