@@ -1,2 +1,2 @@
-"""What several gates learn by playing an environment or a scenario: explorations, trials, and what
-is compared in them."""
+"""What several gates learn by running an environment or a scenario: explorations, trials, and
+comparisons of their results."""

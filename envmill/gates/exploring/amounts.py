@@ -1,8 +1,8 @@
-"""What changes do to numbers, held against each other: an amount is booked once, and added to a
-total it does not take the place of.
+"""Relations on numbers that changes move: a change books an amount once, and adds it to a total
+instead of replacing the total.
 
-Nobody reads the rules here: one change says of itself, on another row or a second time, how much it
-should be.
+No rule is read here. The expected amount comes from another row of the same change, or from the
+same call made a second time.
 """
 
 import re
@@ -23,16 +23,16 @@ from schemas.scenario import Change
 _TWO = re.compile(
     r"\b(two|twice|doubl\w+|both|2|2nd|second|half|halves|pairs?|each way|return)\b", re.IGNORECASE
 )
-"""Words of a tool by which twice an amount may be meant."""
+"""Words of a tool by which it may mean twice an amount."""
 ONE = "one"
-"""What a count goes by."""
+"""Source of a change that counts by one."""
 _FEWEST = 2
-"""Different amounts that must show the same: one may be chance."""
+"""Number of different amounts that must show the same: a single one may be chance."""
 
 
 @dataclass(frozen=True)
 class AmountChange:
-    """A number one change moved."""
+    """A number that one change moved."""
 
     exploration: ExplorationRun
     observed: ObservedCall
@@ -40,7 +40,7 @@ class AmountChange:
 
     @cached_property
     def sources(self) -> Mapping[str, float]:
-        """Numbers it may have taken the amount from, by where they stand."""
+        """Numbers that the amount may come from, by a description of each."""
         return _list_sources(self.exploration, self.observed, self.change)
 
     @property
@@ -55,8 +55,8 @@ class AmountChange:
 def amounts_are_booked_once(
     built: EnvironmentCase, exploration: ExplorationRun
 ) -> Iterator[BrokenRelation]:
-    """Where a number moves by twice an amount whatever the amount, and neither words nor program
-    speak of two, it was booked two times."""
+    """A number always moves by twice some amount, and neither the tool's words nor its program
+    mention two: the amount was booked twice."""
     for (name, column), bookings in group_bookings(exploration).items():
         for source in _find_doubled(bookings)[:1]:
             if (
@@ -72,15 +72,14 @@ def amounts_are_booked_once(
 
 
 def _is_sure(bookings: Sequence[AmountChange], source: str) -> bool:
-    """Different amounts, or a count of different rows; what comes to the same number each time was
-    set, not moved."""
+    """Whether amounts (for counts: rows) and final values differ. If all final values are equal,
+    the number was set and not moved."""
     varied = {one.row if source == ONE else one.amount for one in bookings}
     return len(varied) >= _FEWEST and len({one.change.after for one in bookings}) >= _FEWEST
 
 
 def find_unsure(exploration: ExplorationRun) -> set[str]:
-    """Tools that moved a number by twice an amount, and were seen to do so with one amount or on
-    one row only."""
+    """Tools that moved a number by twice an amount, but were seen with one amount only."""
     return {
         name
         for (name, _), bookings in group_bookings(exploration).items()
@@ -89,12 +88,13 @@ def find_unsure(exploration: ExplorationRun) -> set[str]:
 
 
 def _find_doubled(bookings: Sequence[AmountChange]) -> list[str]:
-    """What half of every amount is; nothing where some number is the amount each time."""
+    """Sources that are half of the amount in every booking; none if another source equals the
+    amount in every booking."""
     first, *others = bookings
     doubled = [source for source, value in first.sources.items() if first.amount == 2 * value]
     for one in others:
         doubled = [source for source in doubled if one.amount == 2 * one.sources.get(source, 0.0)]
-    # Most groups end here, before anybody looked at more than one of them.
+    # Most groups end here. So the sources of their other bookings are never computed.
     if not doubled or any(
         all(one.sources.get(source) == one.amount for one in bookings) for source in first.sources
     ):
@@ -106,8 +106,8 @@ def totals_are_added_to(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """Made twice, a change moves what it moved the first time: a total that stays was set to the
-    amount instead."""
+    """A change made twice moves a number twice. A number that only the first one changes was set to
+    the amount instead."""
     for observed, again in _list_repeats(exploration):
         first, second = exploration.diff(observed), exploration.diff(again)
         moved = {tuple(change.path): change for change in second}
@@ -138,8 +138,8 @@ def numbers_stay_above_zero(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """A number that no known row has below zero goes there, and the caller gave nothing below
-    zero."""
+    """A number goes below zero. No known row holds such a number there, and the caller gave
+    none."""
     below = {
         f"{row.collection}.{name}"
         for state in exploration.starts
@@ -162,8 +162,8 @@ def numbers_stay_above_zero(
 
 
 def group_bookings(exploration: ExplorationRun) -> dict[tuple[str, str], list[AmountChange]]:
-    """Tool and column → what its changes did to one row of it; where more than one row moved,
-    nobody knows which amount was meant."""
+    """Tool and column → its changes of exactly one row. If a call moves several rows, it is unclear
+    which amount belongs to which."""
     groups: dict[tuple[str, str], list[AmountChange]] = {}
     for observed in exploration.writes():
         sets = [change for change in exploration.diff(observed) if _is_set(change)]
@@ -179,8 +179,8 @@ def group_bookings(exploration: ExplorationRun) -> dict[tuple[str, str], list[Am
 def _list_sources(
     exploration: ExplorationRun, observed: ObservedCall, change: Change
 ) -> dict[str, float]:
-    """Arguments, what else moved, numbers of new rows and of rows that are named, and arguments
-    times these."""
+    """Arguments, other moved numbers, numbers of new and of named rows, and products of arguments
+    with these."""
     changes = exploration.diff(observed)
     given = {
         f"the argument {name}": abs(float(value))
@@ -218,8 +218,8 @@ def _list_sources(
 def _list_held(
     exploration: ExplorationRun, observed: ObservedCall, changes: Sequence[Change]
 ) -> Iterator[tuple[str, str, float]]:
-    """Numbers of the rows that were touched, and of those that they or the caller name; of two in
-    one collection, neither."""
+    """Numbers of touched rows and of rows that these or the caller name. A collection with several
+    such rows is left out."""
     rows = exploration.rows(observed.before)
     named = {value for value in observed.call.arguments.values() if isinstance(value, str)} | {
         change.path[1] for change in changes if change.path[1:]
@@ -240,7 +240,7 @@ def _list_held(
 
 
 def _list_repeats(exploration: ExplorationRun) -> Iterator[tuple[ObservedCall, ObservedCall]]:
-    """The same change twice, one right after the other."""
+    """Pairs of equal changes made one right after the other."""
     for calls in exploration.sessions:
         for one, other in pairwise(calls):
             moved = one.moved and other.moved and one.seen.outcome == other.seen.outcome == "ok"

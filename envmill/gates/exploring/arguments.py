@@ -1,7 +1,6 @@
-"""Arguments offered to a tool: what its tests gave it, what its state holds, what its words allow,
-and what is odd.
+"""Arguments for a tool's calls, taken from its tests, its state and its description, and odd ones.
 
-tests · rows · words of the interface ──► values per parameter ──► calls: drawn, bent out of shape, pushed to a limit
+tests · rows · words of the interface ──► values per parameter ──► calls: sampled, with odd arguments, at a limit
 """
 
 import random
@@ -19,7 +18,7 @@ from schemas.base import Json, canonical_json, is_array
 from schemas.environment import Call, Tool
 
 NOBODY = "nobody_00000000"
-"""An id that no state holds."""
+"""An id that no state contains."""
 
 _RANGE = re.compile(
     r"\b(?:from|between) (-?\d+(?:\.\d+)?) (?:to|and) (-?\d+(?:\.\d+)?)", re.IGNORECASE
@@ -29,7 +28,7 @@ _PLAIN_RANGE = re.compile(
     r"-?\d+(?:\.\d+)?(?:\s+\w+)?\s*(?:$|[.;)])",
     re.IGNORECASE,
 )
-"""A range that a sentence, or the part after a comma, says alone."""
+"""A range that fills a sentence, or the part of it after a comma."""
 _OPTIONS = re.compile(r"\bone of:? (.+?)(?:\.(?:\s|$)|;|$)", re.IGNORECASE)
 _SEARCH = re.compile(r"\b(parts?|contains?|keywords?|fragment|substring)\b", re.IGNORECASE)
 _EXACT = re.compile(
@@ -37,15 +36,15 @@ _EXACT = re.compile(
     r"reference)\b",
     re.IGNORECASE,
 )
-"""Words of a parameter that is given whole, though its tool speaks of parts."""
+"""Words of a parameter that takes whole values only, although its tool mentions parts."""
 _PART_OF = re.compile(r"\bparts? of\b([^,.;:]*)", re.IGNORECASE)
-"""What a tool's description says that a part of is enough for, up to the next comma: "by a part of
-the name, category or status"."""
+"""What a tool's description takes parts of, up to the next comma: "by a part of the name, category
+or status"."""
 _SHORT = 2
 _STATES = 8
-"""States whose rows are at hand."""
+"""Number of states whose rows are cached."""
 _MOST = 24
-"""Values kept per parameter."""
+"""Number of values kept per parameter."""
 
 _ODD: dict[str, tuple[Json, ...]] = {
     "string": (
@@ -65,35 +64,31 @@ _ODD: dict[str, tuple[Json, ...]] = {
     "object": ({}, {"": None}, {"__class__": "x", "a": {"b": [1]}}),
     "": (None, [], {}, "x", -1.5, True, [{"a": None}]),
 }
-"""What passes the schema and is seldom thought of; under no type, what a schema that says nothing
-lets through."""
+"""Unusual values that pass the schema, by type. The empty type stands for a schema without one."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit the interface tells of."""
+    """A limit that the interface states."""
 
     low: float
     high: float
     plain: bool = True
-    """Whether a sentence says nothing else."""
+    """Whether the sentence says nothing else."""
 
 
 class Offers:
-    """Calls for one environment."""
-
     def __init__(self, built: EnvironmentCase) -> None:
         self._tools = {tool.name: tool for tool in built.environment.tools}
         self._tests, self._starts = built.tests, find_starts(built)
         self._rows: dict[int, tuple[Json, Sequence[StateRow]]] = {}
 
     def sample(self, tool: Tool, state: Json, dice: random.Random) -> Call:
-        """A call that passes validation and names what exists, as far as tests, names and types
-        tell."""
+        """A valid call that names existing rows, as far as tests, names and types show them."""
         return _sample(tool, self._list_choices(tool, state), dice)
 
     def sample_some(self, tool: Tool, state: Json, dice: random.Random, most: int) -> list[Call]:
-        """Distinct draws, fewer where there is little to choose."""
+        """Distinct calls; fewer where there are few choices."""
         drawn, choices = dict[str, Call](), self._list_choices(tool, state)
         for _ in range(2 * most):
             call = _sample(tool, choices, dice)
@@ -106,7 +101,7 @@ class Offers:
         return {name: self.values(tool, name, state) for name in _properties(tool)}
 
     def make_odd_calls(self, base: Call, state: Json, dice: random.Random, most: int) -> list[Call]:
-        """The call with one argument odd: empty, huge, foreign, absent."""
+        """The call with one odd argument: empty, huge, or an id of another collection or no row."""
         tool = self._tools[base.name]
         odd = [
             base.model_copy(update={"arguments": base.arguments | {name: value}})
@@ -117,8 +112,8 @@ class Offers:
         return odd[:most]
 
     def make_limit_calls(self, base: Call) -> Iterator[tuple[str, bool, Call]]:
-        """Parameter, whether the interface says it is allowed, and the call with that argument at
-        or beyond a limit."""
+        """Parameter, whether the interface allows the value, and the call with the value at or
+        beyond a limit."""
         for name, limit in self.limits(self._tools[base.name]).items():
             inner, whole = (
                 (limit.low, limit.high),
@@ -134,7 +129,7 @@ class Offers:
                     )
 
     def limits(self, tool: Tool) -> dict[str, Limit]:
-        """Parameters of which the interface says from where to where they go."""
+        """Parameters whose range the interface states."""
         found: dict[str, Limit] = {}
         for name, schema in _properties(tool).items():
             told = _RANGE.search(schema.get("description", ""))
@@ -145,14 +140,14 @@ class Offers:
         return found
 
     def points(self, tool: str, parameter: str) -> str:
-        """Collection whose keys the parameter names, as the tests' successes show; empty when
-        none."""
+        """Collection whose keys the parameter takes, by the tests' successful calls; empty if there
+        is none."""
         collection, attribute = self._pointed.get((tool, parameter), ("", ""))
         return "" if attribute else collection
 
     def find_column(self, tool: str, parameter: str, state: Json) -> list[tuple[StateRow, Json]]:
-        """Rows with the value by which the parameter names each: its key, or an attribute such as a
-        name."""
+        """Rows, each with the value that the parameter takes for it: its key, or an attribute such
+        as a name."""
         collection, attribute = self._pointed.get((tool, parameter), ("", ""))
         rows = [row for row in self._list_rows(state) if row.collection == collection]
         if (
@@ -167,8 +162,8 @@ class Offers:
         ]
 
     def _list_rows(self, state: Json) -> Sequence[StateRow]:
-        """Read once for the parameters of all tools; the last states are held, so that no other can
-        have the place of one."""
+        """Rows of a state, cached for all tools' parameters. The cache holds the states, so that no
+        other object gets the same `id`."""
         kept = self._rows.get(id(state))
         if kept is None:
             while len(self._rows) >= _STATES:
@@ -177,8 +172,8 @@ class Offers:
         return kept[1]
 
     def searches(self, tool: Tool) -> Iterator[str]:
-        """Parameters that take a part of a text, by their own words; where none has such words, by
-        those of their tool."""
+        """Parameters that take a part of a text by their own description. If there is none, the
+        tool's description decides."""
         texts = {
             name: str(schema.get("description", ""))
             for name, schema in _properties(tool).items()
@@ -197,17 +192,16 @@ class Offers:
             )
 
     def describe(self, tool: Tool, name: str) -> str:
-        """A parameter's own words."""
         return str(_properties(tool).get(name, {}).get("description", ""))
 
     def takes_part(self, tool: Tool, name: str) -> bool:
-        """Whether a parameter's own words say that a part of a text is enough."""
+        """Whether the parameter's description says that a part of a text is enough."""
         said = self.describe(tool, name)
         return _SEARCH.search(said) is not None and not re.search(r"\bexact", said, re.IGNORECASE)
 
     def list_taken(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
-        """Values a parameter is known to take: those the interface lists, or the column that its
-        tests' values stand in."""
+        """Values that a parameter is known to take: those the interface lists, or the column that
+        contains its tests' values."""
         schema = _properties(tool)[name]
         return (
             schema.get("enum")
@@ -216,7 +210,7 @@ class Offers:
         )
 
     def values(self, tool: Tool, name: str, state: Json) -> Sequence[Json]:
-        """What might be given for a parameter, likeliest first; never empty."""
+        """Values to try for a parameter, most likely ones first; never empty."""
         schema = _properties(tool)[name]
         if "enum" in schema:
             return schema["enum"]
@@ -283,8 +277,8 @@ class Offers:
 
     @cached_property
     def _pointed(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Parameter → collection and attribute that hold at least half of its values; no attribute
-        stands for the key."""
+        """Parameter → collection and attribute that contain at least half of its values. An empty
+        attribute stands for the key."""
         columns = self._list_columns()
         attributes = {column: held for column, held in columns.items() if column[1]}
         pointed: dict[tuple[str, str], tuple[str, str]] = {}
@@ -306,8 +300,8 @@ class Offers:
         return pointed
 
     def _find_counted(self, parameter: str, values: Sequence[Json]) -> str:
-        """The collection of numbered rows that a parameter names by its own name and half of its
-        values."""
+        """Collection of rows with numbers as keys that the parameter's name and at least half of
+        its values point to."""
         for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
             stock = StateIndex.of(state)
             home = stock.find_counted(parameter, values[0])
@@ -318,8 +312,8 @@ class Offers:
         return ""
 
     def _list_columns(self) -> dict[tuple[str, str], set[str]]:
-        """Collection and attribute → the texts there in any test's state; no attribute stands for
-        the keys."""
+        """Collection and attribute → texts there in the tests' states. An empty attribute stands
+        for the key."""
         columns: dict[tuple[str, str], set[str]] = {}
         for state in {id(state): state for state in map(self._starts.of, self._tests)}.values():
             for row in list_rows(state):
@@ -351,13 +345,13 @@ def _count_whole(values: Sequence[str], held: set[str]) -> int:
 
 
 def _count_parts(values: Sequence[str], held: set[str]) -> int:
-    """Values that are a part of some text, as people write them into a search."""
+    """Number of values that are a part of some text, as in a search."""
     texts = "\n".join(held).casefold()
     return sum(len(value) > 2 and value.casefold() in texts for value in values)
 
 
 def _is_part_of(name: str, description: str) -> bool:
-    """Whether the description names the parameter where it speaks of parts."""
+    """Whether the description mentions the parameter where it mentions parts."""
     said = " ".join(_PART_OF.findall(description)).casefold()
     return any(word in said for word in name.casefold().split("_") if len(word) > _SHORT)
 
@@ -376,7 +370,7 @@ def _first_type(schema: Mapping[str, Any]) -> str:
 
 
 def _read_options(schema: Mapping[str, Any]) -> list[Json]:
-    """`One of a, b, c.` in the description of a text."""
+    """Options in the description of a text parameter: `One of a, b, c.`"""
     told = _OPTIONS.search(schema.get("description", ""))
     if told is None or _first_type(schema) != "string":
         return []
@@ -385,7 +379,8 @@ def _read_options(schema: Mapping[str, Any]) -> list[Json]:
 
 
 def _find_namesakes(name: str, state: Json) -> list[Json]:
-    """Keys of collections the name seems to point into, and texts of attributes that bear it."""
+    """Keys of collections whose names resemble the parameter's, and texts of attributes with its
+    name."""
     stem, found = name.removesuffix("_id").removesuffix("_name"), list[Json]()
     for row in list_rows(state):
         if name.endswith("id") and row.collection.rstrip("s").endswith(

@@ -1,7 +1,7 @@
-"""An attempt: calls from a start and what is said after them; and how many are played in few
-sessions and few messages.
+"""Attempts: calls from a start with the agent's words after them. Many of them share sessions and
+messages.
 
-attempts ──go on from each other──► chains, one session each ──► messages
+attempts ──those that extend the one before──► chains, one session each ──► messages
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,29 +22,28 @@ from schemas.scenario import Fact
 
 @dataclass(frozen=True)
 class Attempt:
-    """Something to be played from a scenario's start."""
+    """Calls to play from a scenario's start, and the words after them."""
 
     label: str
-    """What is tried, in words."""
+    """What the attempt tries, in words."""
     calls: tuple[Call, ...] = ()
     said: Words = ()
     reset: Reset | None = None
-    """Another start than the scenario's."""
+    """A start that replaces the scenario's."""
     place: int = -1
-    """Which call it is about, where it is about one."""
+    """Position of the call under test, if there is one."""
     brief: bool = False
-    """Whether the first thing amiss is evidence enough."""
+    """Whether the first failed check is evidence enough."""
     sealed: bool = False
-    """Whether it is a sealed probe."""
 
 
 def pick(attempts: "Sequence[Attempt]", means: GateContext) -> "list[Attempt]":
-    """Those that are run, with a note on those that are sealed."""
+    """Attempts of this run, marked where they are sealed."""
     return [replace(attempt, sealed=sealed) for attempt, sealed in means.deal(attempts)]
 
 
 def misstate_questions(path: Sequence[Call], fact: Fact, instead: str) -> tuple[Call, ...]:
-    """A reference path whose questions say something else in the place of a fact."""
+    """The reference path with another value instead of the fact in its questions."""
     value = render_leaf(fact.value)
     return tuple(
         call.model_copy(update={"asks": call.asks.replace(value, instead)})
@@ -55,7 +54,7 @@ def misstate_questions(path: Sequence[Call], fact: Fact, instead: str) -> tuple[
 
 
 def find_key(attempt: Attempt) -> bytes:
-    """Equal for attempts that make the same calls from the same start."""
+    """A key that is equal for attempts with the same calls and start."""
     calls = [[call.name, call.arguments, call.actor, *_link(call)] for call in attempt.calls]
     start = attempt.reset and [attempt.reset.clock, attempt.reset.seed, attempt.reset.state]
     try:
@@ -69,7 +68,7 @@ def _link(call: Call) -> list[Json]:
 
 
 def chain_up(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
-    """Attempts that go on from where the one before ends share its session: a reset takes as long
+    """An attempt that extends the one before it shares its session, because a reset takes as long
     as twenty calls."""
     chain: list[Attempt] = []
     for attempt in attempts:
@@ -91,7 +90,7 @@ def _goes_on(before: Attempt, attempt: Attempt) -> bool:
 
 
 def plan_chain(chain: Sequence[Attempt], start: Reset) -> Iterator[Step]:
-    """One session, with a look at the end of each."""
+    """Steps of one session, which looks at the state at the end of each attempt."""
     yield chain[0].reset or start
     made = 0
     for attempt in chain:
@@ -101,7 +100,7 @@ def plan_chain(chain: Sequence[Attempt], start: Reset) -> Iterator[Step]:
 
 
 def unchain(chain: Sequence[Attempt], seen: Iterator[Observation]) -> Iterator[list[Observation]]:
-    """For each, what it would have been shown in a session of its own."""
+    """For each attempt, the observations of a session of its own."""
     so_far = [next(seen)]
     for attempt in chain:
         so_far += islice(seen, len(attempt.calls) + 1 - len(so_far))

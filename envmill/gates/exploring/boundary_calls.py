@@ -1,9 +1,8 @@
-"""Corners: calls of one sort that show what ordinary calls seldom do, made of calls that are known
-by moving one value of their state.
+"""Boundary cases: calls on states in which one value was moved, so that faults show that ordinary
+calls seldom show.
 
-edge      both sides of a comparison in the tool's code are the same: all that `<` and `<=` differ in
-standing  a number the tool sets stood elsewhere before: all that adding to a total and replacing it
-differ in, where it stands at nothing
+comparison both sides of a comparison in the code are equal: only then `<` and `<=` differ earlier
+value a number that the tool sets was another one before: at zero, adding and replacing are the same
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,20 +18,20 @@ Place = tuple[str, str, str]
 """Collection, key, attribute."""
 
 LEAST = 3
-"""Calls of a corner that can prove something."""
+"""Number of calls that can prove something."""
 
 
 @dataclass(frozen=True)
 class BoundaryCase:
-    """Calls that have in common what they show."""
+    """Calls that can show the same fault."""
 
     tool: str
     what: str
-    """Their states, in words that follow `where`."""
+    """Description of their states, to follow the word `where`."""
     asked: Sequence[StateCall]
     beside: Sequence[StateCall] = ()
-    """The same on states next to these, where nothing of the sort shows: whoever is alarmed there,
-    too, has not seen it."""
+    """The same calls on neighbouring states, which cannot show the fault. An alarm there as well is
+    no evidence of it."""
 
     def render(self) -> str:
         return f"{self.tool} where {self.what}"
@@ -83,8 +82,8 @@ def is_number(value: Json) -> bool:
 
 
 def list_near(case: ReviewedCall) -> Iterator[tuple[Place, Json]]:
-    """Values of the rows that a call names, of those these name, and of those that name any of
-    them."""
+    """Values of the rows that the call names, of rows these refer to, and of rows that refer to any
+    of them."""
     asked, rows = case.asked, list(list_rows(case.asked.state))
     named = {value for value in asked.call.arguments.values() if isinstance(value, str)}
     named |= {
@@ -103,8 +102,8 @@ def list_near(case: ReviewedCall) -> Iterator[tuple[Place, Json]]:
 
 
 def take_in_turn(queues: Sequence[Sequence[MovedCall]], most: int) -> list[MovedCall]:
-    """The first of each, then the second of each; at the end those that do the same again where
-    something else stands elsewhere."""
+    """Takes moves from all queues in turn. Moves with the same call, place and value as an earlier
+    one come last."""
     longest = max(map(len, queues), default=0)
     moves = [queue[number] for number in range(longest) for queue in queues if number < len(queue)]
     first = _find_distinct(moves)
@@ -112,8 +111,8 @@ def take_in_turn(queues: Sequence[Sequence[MovedCall]], most: int) -> list[Moved
 
 
 def pick(moves: Sequence[MovedCall], most: int) -> list[StateCall]:
-    """Those that differ in call or value; where these are few, the same once more elsewhere: two
-    opinions are no proof."""
+    """Moves that differ in call, place or value. If these are too few for a proof, others that
+    repeat them follow."""
     first = _find_distinct(moves)
     again = [move for move in moves if move not in first]
     return [move.asked for move in [*first, *again[: max(0, LEAST - len(first))]][:most]]
@@ -136,7 +135,8 @@ def _find_distinct(moves: Sequence[MovedCall]) -> list[MovedCall]:
 async def observe(
     program: Program, asked: Sequence[StateCall], sandbox: Sandbox
 ) -> list[Observation]:
-    """What came of each call, on its own; where the state cannot be taken, what came of that."""
+    """The result of each call in a session of its own; if the state is refused, the result of the
+    reset."""
     steps = [step for one in asked for step in (Reset(one.state, CLOCK, SEED), Invoke(one.call))]
     seen = await sandbox.play(program, steps, hashes="none") if steps else []
     pairs = zip(seen[::2], seen[1::2], strict=True)

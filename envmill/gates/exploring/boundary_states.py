@@ -1,7 +1,7 @@
-"""Edges: calls on states where both sides of a comparison in a tool's code are the same.
+"""Calls on states in which both sides of a comparison in a tool's code are equal.
 
-comparison ─► probe: a version that tells both sides ─► calls that come to it ─► one value moved until both are the same ─► corner
-                                                                                    └─ one more, one less ─► beside it
+comparison ─► probe: a version that reports both sides ─► calls that reach it ─► one value moved until both are equal ─► boundary case
+                                                                                    └─ one more, one less ─► calls beside it
 """
 
 import ast
@@ -27,22 +27,22 @@ from schemas.environment import Environment
 _MARK = "both sides: "
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CALLS, _MOVES = 6, 36
-"""Calls held against one comparison, as many that were carried out as refused, and versions of
-their states tried for it."""
+"""Number of calls tried for a comparison (as many successful as refused ones), and of moved
+states."""
 
 
 @dataclass(frozen=True)
 class ValueComparison:
-    """Two values a tool holds against each other."""
+    """A comparison of two values in a tool's code."""
 
     tool: str
     text: str
     probe: dict[str, str]
-    """Files of a version that, where it comes to it, ends in a message of both."""
+    """Files of a version whose comparison raises an error that contains both values."""
 
 
 def list_comparisons(environment: Environment) -> Iterator[ValueComparison]:
-    """Those in the methods of tools that change something."""
+    """Order comparisons in tools that change something."""
     changes = {tool.name for tool in environment.tools if tool.effect == "change"}
     for path, function in list_tools(environment):
         for node in ast.walk(function) if function.name in changes else ():
@@ -57,7 +57,8 @@ def list_comparisons(environment: Environment) -> Iterator[ValueComparison]:
 
 
 def _describe_sides(node: ast.Compare) -> ast.expr:
-    """In the place of a comparison: no expression can raise but one that asks a generator to."""
+    """An expression that raises the error in place of the comparison. Only a generator's `throw`
+    raises within an expression."""
     thrown = ast.parse(
         f"(_ for _ in ()).throw(ArithmeticError('{_MARK}' + repr([0, 0])))", mode="eval"
     ).body
@@ -73,8 +74,8 @@ async def find_boundary_case(
     program: Program,
     sandbox: Sandbox,
 ) -> BoundaryCase | None:
-    """None where no move makes both sides the same. Calls that were carried out come first: nothing
-    else stands in their way."""
+    """None if no move makes both sides equal. Successful calls come first, because no other
+    condition refuses them."""
     probe, ours = (
         replace(program, files=comparison.probe),
         [case for case in cases if case.asked.call.name == comparison.tool],
@@ -119,8 +120,8 @@ async def _ask_sides(
 
 
 def _read_sides(seen: Observation) -> tuple[Json, Json] | None:
-    """None where the call did not come to the comparison, or it is one of other things than two
-    numbers or two texts."""
+    """None if the call did not reach the comparison, or compares neither two numbers nor two
+    texts."""
     _, mark, told = seen.message.rpartition(_MARK)
     try:
         found: Json = ast.literal_eval(told.splitlines()[0]) if mark else None
@@ -133,7 +134,8 @@ def _read_sides(seen: Observation) -> tuple[Json, Json] | None:
 
 
 def _list_moves(case: ReviewedCall, left: Json, right: Json) -> list[MovedCall]:
-    """A value that is one side becomes the other; another number grows or shrinks by what lacks."""
+    """Moves that set a value equal to one side to the other, and that shift numbers by the
+    difference of the sides."""
     near = list(list_near(case))
     equal = [
         MovedCall(case, place, right if value == left else left)

@@ -1,5 +1,5 @@
-"""What a change does to rows that nobody spoke of: one that is told of a single row leaves the
-others of its table alone."""
+"""What a change does to rows that nobody named: a change of one row leaves all others of its table
+as they are."""
 
 import ast
 import re
@@ -15,15 +15,15 @@ from schemas.environment import Environment
 from schemas.scenario import Change
 
 _FEWEST = 2
-"""Others that were changed alike: one may be what this row is exchanged with."""
+"""Number of other rows with the same change. A single one may be the row that this one is exchanged
+with."""
 
 
 def others_are_left_alone(
     built: EnvironmentCase, exploration: ExplorationRun
 ) -> Iterator[BrokenRelation]:
-    """A row is named, or the row that it belongs to is meant, and every other row of that table
-    comes to hold the same: the condition on
-    the row was left out."""
+    """The call names one row, or a row that refers to it, and every row of that table gets the same
+    value: the statement lacks its condition."""
     for observed in exploration.writes():
         called = {value for value in observed.call.arguments.values() if isinstance(value, str)}
         for place, changes in _group(exploration.diff(observed)).items():
@@ -57,8 +57,8 @@ def others_are_not_changed_instead(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """The row that is named stays as it is, and every other row of its table comes to hold one
-    value: the condition was turned round."""
+    """The named row stays as it is, and every other row of its table gets the same value: the
+    condition is inverted."""
     for observed in exploration.writes():
         called = {value for value in observed.call.arguments.values() if isinstance(value, str)}
         changes = exploration.diff(observed)
@@ -94,7 +94,7 @@ def others_are_not_changed_instead(
 
 
 def _list_owners(state: Json, called: set[str]) -> set[str]:
-    """What rows that are named refer to."""
+    """Values of named rows, among them the keys they refer to."""
     rows = (
         row
         for table in state.values()
@@ -106,7 +106,7 @@ def _list_owners(state: Json, called: set[str]) -> set[str]:
 
 
 def _group(changes: list[Change]) -> Mapping[tuple[str, str], list[Change]]:
-    """By table and column: values that were set."""
+    """Values that were set, by table and column."""
     found = defaultdict[tuple[str, str], list[Change]](list)
     for change in changes:
         if change.op == "set" and len(change.path) == 3:
@@ -119,16 +119,15 @@ def _holds(row: Json, column: str, value: Json) -> bool:
 
 
 def _refers(row: Json, named: set[str], column: str) -> bool:
-    """Whether it belongs to what was named, by another column than the one that was set: rows below
-    it may well go with it."""
+    """Whether another column of the row refers to a named row. Rows below a named row may change
+    with it."""
     return is_object(row) and any(
         isinstance(value, str) and value in named for name, value in row.items() if name != column
     )
 
 
 def find_bare_update(environment: Environment, table: str) -> str:
-    """A statement of the program that updates the table and does not say which rows; empty where
-    there is none."""
+    """A statement of the program that updates all rows of the table; empty if there is none."""
     texts = [
         node.value
         for _, nodes in list_nodes(environment)

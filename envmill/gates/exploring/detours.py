@@ -1,4 +1,4 @@
-"""Detours: other right ways to the end of a reference path.
+"""Detours: other correct ways to the end of the reference path.
 
 order · reads · retry · undo_and_redo · wording
 """
@@ -21,13 +21,13 @@ from schemas.environment import Call, Tool
 from schemas.scenario import Scenario
 
 _ORDERS, _UNDOS = 4, 8
-"""How many swaps, and how many ways back, are tried."""
+"""Numbers of reordered paths and of undo calls to try."""
 _ISO = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _THOUSANDS = re.compile(r"(?<![\w.,-])\d{4,}(?![\w,-])(?!\.\d*\.)")
 
 
 def plan_detours(subject: ScenarioCase) -> list[Attempt]:
-    """Everything that can be planned without having seen a reply."""
+    """All detours that can be planned before any reply is known."""
     oracle = tuple(subject.scenario.oracle)
     path = Attempt("", oracle, _words(subject))
     attempts = [replace(path, label="order", calls=calls) for calls in _reorder(subject)]
@@ -47,8 +47,8 @@ def plan_detours(subject: ScenarioCase) -> list[Attempt]:
 def plan_returns(
     subject: ScenarioCase, tried: Sequence[tuple[Attempt, Trial]], right: Trial
 ) -> list[Attempt]:
-    """For each way back that led to the state before its write: the whole path, with the write
-    undone and done again."""
+    """For each undo that restored the state before its write: the whole path with the write undone
+    and made again."""
     if right.ending is None:
         return []
     returns: dict[int, Attempt] = {}
@@ -63,7 +63,7 @@ def plan_returns(
 
 
 def respell(said: tuple[str, ...], numbers: Collection[int]) -> Iterator[tuple[str, ...]]:
-    """The same words in other spellings. Of numbers only those that have to be told as numbers:
+    """The same words in other spellings. Only numbers that the verifier expects as numbers change:
     other digits may be a code or a year."""
     if not said:
         return
@@ -104,7 +104,7 @@ def _render_date(found: re.Match[str]) -> str:
 
 
 def _reorder(subject: ScenarioCase) -> list[tuple[Call, ...]]:
-    """Writes swapped with each other, their order among reads kept, and all reads first."""
+    """Orders of the path: neighbouring writes swapped, and all reads first."""
     oracle, writes = subject.scenario.oracle, list_writes(subject)
     orders: list[tuple[Call, ...]] = []
     for one, other in pairwise(writes):
@@ -118,7 +118,8 @@ def _reorder(subject: ScenarioCase) -> list[tuple[Call, ...]]:
 
 
 def _read_more(subject: ScenarioCase) -> Iterator[tuple[Call, ...]]:
-    """Every read of the path again at its end, and every read that takes nothing at its start."""
+    """The path with all its reads repeated at the end, and with reads without arguments at its
+    start."""
     oracle, writes = subject.scenario.oracle, list_writes(subject)
     reads = [call for place, call in enumerate(oracle) if place not in writes]
     plain = [
@@ -131,7 +132,8 @@ def _read_more(subject: ScenarioCase) -> Iterator[tuple[Call, ...]]:
 
 
 def _slip(subject: ScenarioCase) -> Iterator[tuple[tuple[Call, ...], int]]:
-    """Before the first write that names a row: the same call with a row that is not there."""
+    """The path with a failing call before the first write that names a row: the same write with a
+    row that does not exist."""
     oracle, stock = subject.scenario.oracle, StateIndex.of(subject.scenario.initial_state)
     for place in list_writes(subject):
         for name, _, _ in find_targets(oracle[place], stock):
@@ -143,7 +145,7 @@ def _slip(subject: ScenarioCase) -> Iterator[tuple[tuple[Call, ...], int]]:
 
 
 def _take_back(subject: ScenarioCase) -> list[tuple[Call, ...]]:
-    """Each write followed by another tool that takes no more than the write's own arguments."""
+    """Each write followed by another tool that needs no arguments but the write's."""
     oracle, found = subject.scenario.oracle, list[tuple[Call, ...]]()
     for place in list_writes(subject):
         write = oracle[place]
@@ -164,7 +166,7 @@ def _take_back(subject: ScenarioCase) -> list[tuple[Call, ...]]:
 
 
 def _is_back(subject: ScenarioCase, trial: Trial) -> bool:
-    """Whether the last two calls cancel out, as far as the path before them wrote nothing."""
+    """Whether the last two calls cancel out. Calls before them must write nothing."""
     if trial.ending is None or any(
         place < len(trial.replies) - 2 for place in list_writes(subject)
     ):

@@ -1,4 +1,4 @@
-"""Standings: calls that set a number, on states where that number stood elsewhere before."""
+"""Calls that set a number, on states in which that number was another one before."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ from envmill.sandbox import Program, Sandbox
 from schemas.base import Json
 
 _STEPS = (3, 1, 7, 2, 20, -1)
-"""By how much it stood elsewhere: rules forbid some."""
+"""Differences to try; rules forbid some of them."""
 _MOVES = 24
 
 _Way = tuple[str, str, str]
@@ -27,7 +27,7 @@ _Way = tuple[str, str, str]
 async def find_earlier_values(
     cases: Sequence[ReviewedCall], most: int, program: Program, sandbox: Sandbox
 ) -> list[BoundaryCase]:
-    """One for each tool and number, of calls that are carried out there, too."""
+    """One case for each tool and number, of calls that also succeed on the moved states."""
     groups: dict[_Way, list[list[MovedCall]]] = {}
     for case in cases:
         for place, value in _list_set(case) if case.seen.outcome == "ok" else ():
@@ -46,8 +46,8 @@ async def find_earlier_values(
 
 
 def _list_set(case: ReviewedCall) -> Iterator[tuple[Place, Json]]:
-    """Numbers the call changed; where it changed nothing, those of the rows it names: what replaces
-    a total may be the same by chance."""
+    """Numbers that the call changed. If it changed nothing, numbers of the rows it names: the new
+    total may equal the old one by chance."""
     if case.changes:
         for change in case.changes:
             if (

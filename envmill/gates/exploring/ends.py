@@ -1,5 +1,5 @@
-"""The ends of one scenario that its gates have seen: those of mutants, attackers and detours, each
-with what the verifier says of it."""
+"""Final states of a scenario as its gates reached them, by mutants, attackers and detours, each
+with the verifier's verdict."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from schemas.base import canonical_json
 
 
 async def list_ends(posed: ScenarioCase, means: GateContext) -> list[tuple[Ending, bool]]:
-    """Each way once, with whether it is accepted; what could not be judged is left out."""
+    """Each sequence of calls once, with whether the verifier accepts it. Errors are left out."""
     trials = Trials.of(posed, means)
     oracle = await trials.oracle()
     played = [*oracle, *(mutant.trial for mutant in await list_mutants(posed, means))]

@@ -1,5 +1,4 @@
-"""Whether two ends are the same up to chance: generated keys may be others, everything else is the
-same."""
+"""Whether two final states are the same except for generated keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,12 +9,12 @@ from schemas.scenario import Verifier
 
 _MASK = "#"
 _DEPTH = 3
-"""References followed from a new row to other new ones."""
+"""Number of references followed from a new row to other new rows."""
 
 
 def outline(initial: Json, final: Json) -> str:
-    """The end with generated keys masked and new rows in an order of their own: equal texts, same
-    end."""
+    """The final state with generated keys masked and new rows sorted. Equal texts mean the same
+    final state."""
     masked = frozenset(_list_new_keys(initial, final))
     return canonical_json(_mask(final, masked))
 
@@ -27,8 +26,8 @@ def is_same_end(
     tables: Sequence[Table] = (),
     verifier: Verifier | None = None,
 ) -> bool:
-    """Of tables by their policies, told here anew: what verifiers are measured with shares nothing
-    with what derives them."""
+    """Compares tables by their column policies. This code repeats those policies, so that verifiers
+    are not measured with the code that derives them."""
     if verifier is not None and (verifier.free or verifier.worded):
         one, other = (_blank_texts(initial, end, verifier) for end in (one, other))
     if one == other:
@@ -41,8 +40,7 @@ def is_same_end(
 def is_exempt(
     tables: Sequence[Table], path: Sequence[str], verifier: Verifier | None = None
 ) -> bool:
-    """Whether a place of the state is a column whose value nobody minds, or whose text the verifier
-    leaves open."""
+    """Whether a path leads to an exempt column, or to a text that the verifier leaves open."""
     if (
         verifier is not None
         and len(path) > 2
@@ -56,8 +54,7 @@ def is_exempt(
 
 
 def _blank_texts(initial: Json, final: Json, verifier: Verifier) -> Json:
-    """The end with the texts masked that the verifier leaves open, in rows that differ from the
-    start."""
+    """The final state with texts masked that the verifier leaves open, in rows that changed."""
     settled: dict[str, Json] = dict(final)
     for place in (*verifier.free, *verifier.worded):
         table, _, column = place.partition(".")
@@ -72,8 +69,8 @@ def _blank_texts(initial: Json, final: Json, verifier: Verifier) -> Json:
 
 
 def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
-    """Rows that were touched, in one form: exempt columns masked, new rows by what they say and
-    whom they refer to."""
+    """A canonical form of the tables: exempt columns are masked, and new rows are identified by
+    their content and references."""
     known = {table.name: table for table in tables}
     fresh = {
         name: {key: row for key, row in rows.items() if key not in initial.get(name, {})}
@@ -113,7 +110,7 @@ def _settle_tables(tables: Sequence[Table], initial: Json, final: Json) -> Json:
 
 
 def list_generated(initial: Json, final: Json) -> frozenset[str]:
-    """Keys the program made up."""
+    """Keys that the program generated."""
     return frozenset(_list_new_keys(initial, final))
 
 

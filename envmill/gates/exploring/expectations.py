@@ -1,8 +1,8 @@
-"""What a stored test expects to see: parts of the reply and of the state, each held against what
-was seen, with its path.
+"""What a stored test expects: values in the reply and in the state, each compared with the observed
+value and reported with its path.
 
-Of a test that is `exact`, the parts of the state are the whole change: every other difference from
-its initial state is unmet, too.
+If a test is `exact`, it names the whole change: any other difference from its initial state is a
+failure, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,15 +11,15 @@ from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Test
 
 ANY = "*"
-"""Key of a row that the test made: such keys are not known beforehand. Where a test is exact: a
-value that is another than before."""
+"""Key of a row that the test creates, because such keys are unknown beforehand. As a value in an
+exact test: any value but the earlier one."""
 _SHOWN = 120
 _Rows = Mapping[str, Json]
 
 
 def find_unmet(test: Test, reply: Json, state: Json) -> list[str]:
-    """Each value that is expected and was not seen, in the order in which they are written; then
-    what nobody expected."""
+    """Expected values that were not seen, in the order of the test; then, of an exact test,
+    differences that it does not name."""
     found = (
         list(_hold(test.reply, reply, "reply"))
         if test.expect == "success" and test.reply is not None
@@ -38,12 +38,12 @@ def find_unmet(test: Test, reply: Json, state: Json) -> list[str]:
 
 
 def looks_after(test: Test) -> bool:
-    """Whether the state after the call is needed to judge it."""
+    """Whether the test needs the state after the call."""
     return test.exact or bool(test.after)
 
 
 def key_rows(collection: Json) -> _Rows:
-    """Rows by their keys; those of a list by their `id`."""
+    """Rows by key; in a list, by `id`."""
     if is_array(collection):
         return {str(row["id"]): row for row in collection if is_object(row) and "id" in row}
     return collection if is_object(collection) else {}
@@ -71,7 +71,7 @@ def _hold_row(row: Json, held: _Rows, key: str, path: str) -> Iterator[str]:
 
 
 def _list_made(row: Json) -> list[Json]:
-    """What is expected of each row that a call makes."""
+    """Expectations of the rows that a call creates."""
     return list(row) if is_array(row) else [] if row is None else [row]
 
 
@@ -82,8 +82,8 @@ def _leave_out_any(row: Json) -> Json:
 
 
 def _find_other_changes(test: Test, state: Json) -> Iterator[str]:
-    """Differences from the initial state that a test does not name, and values that it expects to
-    be others and that are not."""
+    """Differences from the initial state that the test does not name, and values that should have
+    changed and did not."""
     for collection in sorted(
         {*test.initial_state, *test.after, *(state if is_object(state) else ())}
     ):
@@ -115,8 +115,7 @@ def _find_other_rows(named: _Rows, old: _Rows, new: _Rows, path: str) -> Iterato
 
 
 def _find_other_values(named: _Rows, old: Json, new: Json, path: str) -> Iterator[str]:
-    """A value that the test does not write in its initial state is unknown, so it can change
-    unseen."""
+    """A value that the test's initial state leaves out is unknown, so its changes are not seen."""
     if not is_object(old) or not is_object(new):
         return
     for name in sorted(old.keys() & new.keys()):

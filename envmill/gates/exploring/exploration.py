@@ -1,11 +1,11 @@
-"""A tour: one environment played widely, once, from every state it is known to take; most gates
-only read what was seen.
+"""The exploration of an environment: many different calls, made once, from every state it is known
+to start from. Most gates only read the results.
 
-tests ─► draws from every state ─► odd and limit arguments ─► reads around every write ─► the same reads on the state alone
-          └── longer for tools that nothing succeeded with yet
+tests ─► samples from every state ─► odd and limit arguments ─► reads around every write ─► the same reads on the state alone
+          └── more of them for tools without a successful call
 
-To start over costs as much as ten calls: calls that change nothing share a session, and changes of
-different tools do, since one seldom stands in another's way.
+A reset takes as long as ten calls. So calls that change nothing share a session, and so do changes
+of different tools, because they seldom prevent each other.
 """
 
 import random
@@ -30,30 +30,32 @@ from schemas.base import Json, canonical_json
 from schemas.environment import Call, Tool
 
 _STATES = 3
-"""Known states a tour starts from; more cost more and show little."""
+"""Number of known states to start from. More states take longer and show little."""
 _SAMPLES, _FEW_SAMPLES, _SEARCH = 8, 4, 48
-"""Calls drawn per tool from the first state, from each further one, and for a tool that never
-succeeded."""
+"""Calls sampled per tool from the first state, from each further one, and for a tool without a
+successful call."""
 _AGAIN = 3
-"""Calls of a tool that changed something behind another change, and are made again without it."""
+"""Calls of a tool that changed something after another change in their session, and are repeated
+without it."""
 _ODD = 12
 _SAMPLED_TOGETHER, _ODD_TOGETHER = 2, 4
-"""Calls of one tool that share a session with as many of every other; odd ones are mostly
-refused."""
+"""Calls of one tool that share a session with those of others. There may be more odd ones, because
+most are refused."""
 _SURER = 4
-"""Further changes of a tool of which something was seen once."""
+"""Further changes of a tool whose fault was seen with one amount only."""
 _PAIRS = 40
-"""Pairs of texts of which the one that has most in common is taken."""
+"""Number of pairs of texts that are compared; the pair with the longest common part is searched
+for."""
 _FILTERS = 3
 """Values tried for one filter, and texts for one search."""
 _SHORT = 3
-"""Letters of a text that is looked for as a whole only."""
+"""Length up to which a text is only searched for as a whole."""
 
 _explorations: RecentCache[ExplorationRun] = RecentCache()
 
 
 async def explore(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
-    """The tour of an environment, taken once per process and seed."""
+    """The exploration of an environment, computed once per process and seed."""
     key = (name_built(built), means.seed, means.sandbox.searches)
     known = _explorations.find(key)
     if known is not None:
@@ -66,7 +68,8 @@ async def explore(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
 
 
 async def explore_samples(built: EnvironmentCase, means: GateContext) -> ExplorationRun:
-    """Calls drawn from each state alone: what somebody meets who does other things there."""
+    """Only calls sampled from each start state, as an agent might make them that does something
+    else there."""
     tools = {tool.name: tool for tool in built.environment.tools}
     explorer = _Explorer(
         built, ExplorationRun(tools, Offers(built), find_starts(built).distinct), means
@@ -76,7 +79,7 @@ async def explore_samples(built: EnvironmentCase, means: GateContext) -> Explora
 
 
 class _Explorer:
-    """Plans legs, plays them, notes what was seen."""
+    """Plans sessions, plays them, and records the observed calls."""
 
     def __init__(
         self, built: EnvironmentCase, exploration: ExplorationRun, means: GateContext
@@ -92,7 +95,7 @@ class _Explorer:
         for replay, seen in replayed:
             self.exploration.add(self._note(replay.session_plan, seen))
         await self.play(list(self.plan_samples()))
-        # First looked at: a search goes on from states that were reached.
+        # Looks come first, because the search starts from states that were reached.
         await self.play(list(self._plan_looks()))
         await self._search()
         odd = list(self._plan_odd())
@@ -104,7 +107,7 @@ class _Explorer:
         return self.exploration
 
     async def play(self, plans: Sequence[SessionPlan]) -> list[list[ObservedCall]]:
-        """Stops per leg; all of them join the tour."""
+        """Plays sessions, adds their calls to the exploration, and returns the calls of each."""
         step_lists = [list(plan.steps(self._reset(plan.start))) for plan in plans]
         played = [
             self._note(plan, seen)
@@ -118,8 +121,8 @@ class _Explorer:
         return played
 
     def _reset(self, state: Json) -> Reset:
-        """One for all sessions of a state: what names it is computed once. The tour holds every
-        state as long as this lasts."""
+        """The reset for all sessions of a state, so that its hash is computed once. The exploration
+        holds every state, so that no `id` is used twice."""
         return self._resets.setdefault(id(state), Reset(state, CLOCK, SEED))
 
     def _note(self, plan: SessionPlan, seen: list[Observation]) -> list[ObservedCall]:
@@ -137,7 +140,7 @@ class _Explorer:
         for why, call in plan.calls:
             observed = ObservedCall(call, why, next(rest), before, plan.start, tuple(made))
             calls.append(observed)
-            # What left the state as it was leads nowhere.
+            # A call that changed nothing is not part of the route.
             made += [call] if observed.moved else []
             before = observed.after
             if plan.looks_after(why):
@@ -149,7 +152,6 @@ class _Explorer:
             self.exploration.states.setdefault(look.state_hash, look.state)
 
     def plan_samples(self) -> Iterator[SessionPlan]:
-        """Calls of every tool, drawn from every state."""
         for number, state in enumerate(self.exploration.starts):
             most = _FEW_SAMPLES if number else _SAMPLES
             drawn = {
@@ -179,7 +181,7 @@ class _Explorer:
         ]
 
     def _plan_looks(self) -> Iterator[SessionPlan]:
-        """Changes that were not looked at, for tools of which few were."""
+        """Looks at the states around changes of tools for which few such states are known."""
         known = {name: 0 for name in self.exploration.tools}
         for observed in self.exploration.writes():
             known[observed.call.name] += 1
@@ -195,8 +197,7 @@ class _Explorer:
             )
 
     def _plan_surer(self) -> Iterator[SessionPlan]:
-        """Further changes of tools of which one amount showed something that it alone does not
-        prove."""
+        """Further changes of tools whose fault was seen with one amount only."""
         for name in sorted(find_unsure(self.exploration)):
             known = {
                 canonical_json(observed.call.arguments)
@@ -220,7 +221,8 @@ class _Explorer:
             )
 
     async def _search(self) -> None:
-        """More calls, from further on, for tools that never succeeded or never changed anything."""
+        """Samples more calls, also from later states, for tools that never succeeded or never
+        changed anything."""
         for _ in range(2):
             lacking = [tool for tool in self.exploration.tools.values() if not self._is_shown(tool)]
             if not lacking:
@@ -250,7 +252,8 @@ class _Explorer:
         return any(observed.moved for observed in done) if tool.effect == "change" else bool(done)
 
     def _plan_odd(self) -> Iterator[SessionPlan]:
-        """Queries of one place share a session, and changes of one place a few."""
+        """Odd calls: all queries of one state share a session, and a few changes of one state
+        do."""
         asked: dict[int, tuple[Json, _Calls]] = {}
         tried: dict[int, tuple[Json, list[_Calls]]] = {}
         for tool in self.exploration.tools.values():
@@ -271,8 +274,8 @@ class _Explorer:
     def _plan_again(
         self, plans: Sequence[SessionPlan], played: Sequence[Sequence[ObservedCall]]
     ) -> Iterator[SessionPlan]:
-        """What changed something behind another change, once more without it: what it came to there
-        says little."""
+        """Repeats calls that changed something after another change, without that change, since
+        their result may depend on it."""
         made: dict[str, int] = {}
         for plan, observed in (
             (plan, observed)
@@ -289,7 +292,7 @@ class _Explorer:
                 yield SessionPlan(plan.start, plan.route, ((observed.why, observed.call),))
 
     def _find_base(self, tool: Tool) -> ObservedCall | None:
-        """A call that went well, at the start if there is one."""
+        """A successful call, at a start state if possible."""
         calls = self.exploration.of(tool.name)
         done = [observed for observed in calls if observed.seen.outcome == "ok"]
         return next(
@@ -311,7 +314,7 @@ class _Explorer:
                 yield "shared", call
 
     def _plan_filters(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
-        """Without what is optional, and with one such argument at a time."""
+        """The query without optional arguments, and with one of them at a time."""
         required = set(tool.parameters.get("required", ()))
         bare = {name: value for name, value in base.arguments.items() if name in required}
         optional = [name for name in tool.parameters.get("properties", {}) if name not in required]
@@ -322,8 +325,8 @@ class _Explorer:
                 yield base.model_copy(update={"arguments": bare | {name: value}})
 
     def _plan_searches(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
-        """A text that some row bears, a part of it, and the same in the other case; texts of
-        letters first, since digits have none."""
+        """A text of some row, a part of it, and the text in the other case. Texts with letters come
+        first."""
         for name in self.exploration.offers.searches(tool):
             column = [
                 value
@@ -343,7 +346,7 @@ class _Explorer:
                     yield base.model_copy(update={"arguments": base.arguments | {name: spelt}})
 
     def _plan_shared(self, tool: Tool, base: Call, state: Json) -> Iterator[Call]:
-        """Two texts, and a part that both hold."""
+        """Two texts, and a part that both contain."""
         for name in self.exploration.offers.searches(tool):
             texts = [
                 value
@@ -361,12 +364,11 @@ class _Explorer:
 
 _Calls = list[tuple[Why, Call]]
 _BEGINNINGS = re.compile(r"\b(begin|start|prefix)", re.IGNORECASE)
-"""Words of a search that finds nothing by the end of a text, and says so."""
+"""Words of a search that only finds the beginnings of texts."""
 
 
 def _cut(text: str, *, at_end: bool) -> str:
-    """More than half of it; all of a short one, since a part of few letters may be too short for a
-    search."""
+    """More than half of the text; all of a short text, because a search may need a few letters."""
     if len(text) <= _SHORT:
         return text
     most = len(text) // 2 + 1
@@ -374,8 +376,7 @@ def _cut(text: str, *, at_end: bool) -> str:
 
 
 def find_shared(one: str, other: str) -> str:
-    """The longest run of letters and digits that both hold, as they write it; empty where the one
-    is all of it."""
+    """The longest run of letters and digits in both texts; empty if it is all of one text."""
     runs = [
         found for word in re.findall(r"\w+", one) for found in _list_runs(word) if found in other
     ]
@@ -390,8 +391,8 @@ def _list_runs(word: str) -> Iterator[str]:
 
 
 def _mix(state: Json, queues: Sequence[_Calls], most: int) -> Iterator[SessionPlan]:
-    """Sessions that take a few calls of every queue, in turn: a tool's own changes are what stands
-    most in its way."""
+    """Sessions with a few calls of every queue, in turn, because a tool is most often prevented by
+    its own changes."""
     turns = list(zip_longest(*queues))
     for at in range(0, len(turns), most):
         yield SessionPlan(

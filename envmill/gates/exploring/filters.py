@@ -1,9 +1,9 @@
-"""Filters, held against the rows that they choose: asked for a value that rows show, a filter tells
-of those rows and of no others.
+"""Filters compared with the rows they choose: given a value that rows show, a filter returns those
+rows and no others.
 
-replies of a query ─► values that rows show under the filter's own name ─► one call for each value ─► the rows it tells of
+replies of a query ─► values that rows show under the filter's name ─► one call for each value ─► its rows
 
-Ranges, sorting and dates are left alone: such an argument need not be equal to what a row shows.
+Ranges, sorting and dates are left out: their arguments need not equal a value of a row.
 """
 
 import re
@@ -20,9 +20,9 @@ from schemas.base import Json, canonical_json, is_array, is_object
 from schemas.environment import Call, Tool
 
 _VALUES = 3
-"""Values of one filter that are tried."""
+"""Number of values tried for one filter."""
 _FEWEST = 2
-"""Values that must all show the same fault before it is proven."""
+"""Number of values that must all show the same fault before it counts as proven."""
 _LOOSE = re.compile(
     r"\b(not|other|others|except|exclud\w+|without|before|after|until|since|least|most|above|"
     r"below|over|under|more|less|later|earlier|newer"
@@ -30,7 +30,7 @@ _LOOSE = re.compile(
     r"shared|available)\b",
     re.IGNORECASE,
 )
-"""Words of an argument that need not be equal to what a row shows."""
+"""Words of an argument that need not equal a value of a row."""
 _DATE = re.compile(r"\d{4}-\d\d|\d\d?:\d\d")
 
 Shown = Mapping[str, Json]
@@ -38,15 +38,15 @@ Shown = Mapping[str, Json]
 
 @dataclass(frozen=True)
 class Filter:
-    """One argument of a query, with the fields in which rows show its values."""
+    """One argument of a query, and the fields in which rows show its values."""
 
     tool: Tool
     name: str
     fields: frozenset[str]
-    """The field of its own name; else those whose names end in it, as `from_member_id` does in
-    `member_id`."""
+    """The field with the argument's name; otherwise fields whose names end in it, as
+    `from_member_id` ends in `member_id`."""
     listed: bool
-    """Whether a part of a text is no value of it."""
+    """Whether the argument takes whole values only, and no part of a text."""
 
     @property
     def is_exact_name(self) -> bool:
@@ -69,7 +69,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class FilterAnswer:
-    """What a filter told for one value."""
+    """The rows that a filter returned for one value."""
 
     value: Json
     observed: ObservedCall
@@ -77,7 +77,7 @@ class FilterAnswer:
     met: Sequence[Shown]
     """Rows that show the value."""
     unmet: Sequence[Shown]
-    """Rows that show another one."""
+    """Rows that show another value."""
 
     @property
     def keys(self) -> set[str]:
@@ -85,7 +85,7 @@ class FilterAnswer:
 
 
 def plan_filters(exploration: ExplorationRun) -> Iterator[SessionPlan]:
-    """Each filter alone, with values that rows were seen to show."""
+    """Sessions that use each filter alone, with values that rows showed."""
     for tool in exploration.tools.values():
         base = _find_base(exploration, tool)
         if base is None:
@@ -100,7 +100,7 @@ def plan_filters(exploration: ExplorationRun) -> Iterator[SessionPlan]:
 
 
 def list_filters(exploration: ExplorationRun, tool: Tool) -> Iterator[Filter]:
-    """Arguments that are named like a field of the rows that the query tells of."""
+    """Arguments that are named like a field of the query's rows."""
     rows = _list_known(exploration, tool)
     fields = {name for row in rows for name in row}
     searched = set(exploration.offers.searches(tool))
@@ -120,8 +120,7 @@ def filters_choose_rows(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """By a value that rows show under its own name, a filter tells of those rows and of no
-    others."""
+    """Given a value that rows show under its name, a filter returns those rows and no others."""
     for tool in exploration.tools.values():
         base = _find_base(exploration, tool)
         if base is None:
@@ -140,8 +139,8 @@ def filters_choose_rows(
 def _judge(
     one: Filter, answers: Sequence[FilterAnswer], bare: ObservedCall | None
 ) -> BrokenRelation | None:
-    """The plainest fault first; proven only of the field of the same name, by several values, where
-    the filter may be left out."""
+    """The plainest fault first. A fault is proven only for an optional filter, by its own field and
+    several values."""
     wide = _read_rows(bare.seen) if bare else None
     sure = one.is_exact_name and one.is_optional and len(answers) >= _FEWEST
     for reason, words, is_seen in (
@@ -221,8 +220,8 @@ def _describe(
 
 
 def _find_base(exploration: ExplorationRun, tool: Tool) -> ObservedCall | None:
-    """A filter's call that was answered, else any: its state and its other arguments are those of
-    all answers."""
+    """An answered call of the filter, otherwise any answered one. All answers use its state and its
+    other arguments."""
     if tool.effect != "query":
         return None
     calls = [
@@ -270,7 +269,7 @@ def _list_near(exploration: ExplorationRun, tool: Tool, base: ObservedCall) -> l
 
 
 def _list_known(exploration: ExplorationRun, tool: Tool) -> list[Shown]:
-    """Every row the query told of on that state."""
+    """All rows that the query returned on that state."""
     base = _find_base(exploration, tool)
     calls = _list_near(exploration, tool, base) if base else []
     found = {
@@ -280,8 +279,8 @@ def _list_known(exploration: ExplorationRun, tool: Tool) -> list[Shown]:
 
 
 def _list_values(exploration: ExplorationRun, one: Filter, base: ObservedCall) -> list[Json]:
-    """Values that rows show and that the filter is known to take: the interface lists them, or its
-    tests take them from that column."""
+    """Values that rows show and that the filter is known to take, by the interface or by the column
+    of its tests' values."""
     known = set(map(str, exploration.offers.list_taken(one.tool, one.name, base.start)))
     shown = [
         held
@@ -314,7 +313,7 @@ def _list_answers(
 
 
 def _read_rows(seen: Observation) -> list[Shown] | None:
-    """Rows of an answer that is a list of them, or has one such list."""
+    """Rows of an answer that is a list of rows or contains exactly one list."""
     value: Json = seen.parts[0].get("value") if len(seen.parts) == 1 else None
     lists = [held for held in value.values() if is_array(held)] if is_object(value) else [value]
     rows: Json = lists[0] if len(lists) == 1 else None
@@ -327,14 +326,14 @@ def _name(row: Shown) -> str:
 
 
 def _takes_words(schema: Mapping[str, Any]) -> bool:
-    """Texts, and numbers that name a row are not told apart from counts here: those are left
-    alone."""
+    """Whether the argument takes texts. Numbers are left out, since keys cannot be told from counts
+    here."""
     kind: Json = schema.get("type")
     return "string" in (kind if is_array(kind) else [kind])
 
 
 def _list_held(value: Json) -> Iterator[str]:
-    """What a field shows: a text that is not empty, or each of several."""
+    """Values of a field: a text that is not empty, or several."""
     yield from (
         one
         for one in (value if is_array(value) else [value])

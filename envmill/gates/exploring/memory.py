@@ -1,4 +1,4 @@
-"""What gates that follow each other on one subject share: the last so many of a kind, by key."""
+"""Caches for gates that follow each other on one subject."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -10,11 +10,12 @@ from schemas.environment import Environment
 T = TypeVar("T")
 
 HELD = 24
-"""Subjects remembered in this process: a bucket's environments are worked on together."""
+"""Number of subjects cached in this process: the environments of a bucket are worked on
+together."""
 
 
 class RecentCache(Generic[T]):
-    """Forgets what was not asked for the longest."""
+    """A cache that drops the entry that was not used for the longest time."""
 
     def __init__(self, most: int = HELD) -> None:
         self._most = most
@@ -36,5 +37,5 @@ _programs: RecentCache[Program] = RecentCache()
 
 
 def find_program(environment: Environment) -> Program:
-    """One for all gates of an environment: how it travels is computed once."""
+    """The program for all gates of an environment, so that it is serialised once."""
     return _programs.find(environment.id) or _programs.keep(environment.id, Program.of(environment))

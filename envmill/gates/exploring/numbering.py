@@ -1,4 +1,4 @@
-"""Numbers that a program gives to new rows: none may stand at another row already."""
+"""Numbers that a program assigns to new rows: no other row may already have them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,8 @@ from envmill.gates.exploring.rows import list_scalars
 from schemas.base import Json, is_object
 
 _FEWEST = 3
-"""Rows whose numbers all differ, before a further one counts as taken: two may differ by chance."""
+"""Number of rows with different numbers before a repeated one is a fault: two may differ by
+chance."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d?:\d\d")
 
 
@@ -18,8 +19,8 @@ def numbers_are_new(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """A number that every row has for itself, and that neither the caller gave nor another table
-    holds, is given a second time."""
+    """A column holds a different number in every row. A new row gets a number of another row,
+    although neither the caller nor another table contains it."""
     for observed in exploration.writes():
         state, given = (
             exploration.states[observed.before],

@@ -1,4 +1,4 @@
-"""What a tour leaves behind: stops, echoes and twins, for gates to read."""
+"""The results of an exploration: observed calls, and pairs of reads and of writes."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,20 +21,18 @@ Why = Literal["test", "drawn", "limit", "odd", "filter", "search", "shared", "re
 
 @dataclass(frozen=True)
 class ObservedCall:
-    """One call of a tour."""
+    """One call of an exploration."""
 
     call: Call
-    """What was asked for."""
     why: Why
-    """What it was made for."""
+    """The purpose of the call."""
     seen: Observation
-    """What came of it."""
     before: str
-    """Hash of the state before it."""
+    """Hash of the state before the call."""
     start: Json
-    """State its session started from."""
+    """State in which the session started."""
     route: tuple[Call, ...]
-    """Calls its session made before."""
+    """Earlier calls of the session that changed the state."""
 
     @property
     def after(self) -> str:
@@ -42,61 +40,62 @@ class ObservedCall:
 
     @property
     def moved(self) -> bool:
-        """Whether the state is another one than before; unknown counts as no."""
+        """Whether the call changed the state; false if unknown."""
         return bool(self.before and self.after) and self.before != self.after
 
 
 @dataclass(frozen=True)
 class ReadPair:
-    """One read asked twice of one state, in two ways that must not matter."""
+    """The same read made twice on one state, under two conditions that must not matter."""
 
     way: Literal["written", "turned"]
-    """In the session that wrote and in one that starts there, or only with the rows in the other
-    order."""
+    """`written`: in the session that wrote, and in one that starts from the state. `turned`: with
+    the rows in the opposite order."""
     call: Call
     one: Observation
     other: Observation
     moves: tuple[ObservedCall, ...]
-    """The changes that led there."""
+    """The changes that led to the state."""
     state: Json
 
 
 @dataclass(frozen=True)
 class WritePair:
-    """One change made twice on one state: in the session that had come there, and in one that
-    starts there."""
+    """The same change made twice on one state: in the session that reached the state, and in one
+    that starts from it."""
 
     first: ObservedCall
     call: Call
     one: Observation
     other: Observation
     states: tuple[Json, Json]
-    """Where the two ended."""
+    """The two final states."""
 
 
 @dataclass(frozen=True)
 class HoleTest:
-    """A change that adds a row, made again where the row it added stands and another is gone."""
+    """A change that adds a row, repeated on a state in which that row exists and another one is
+    missing."""
 
     call: Call
     place: list[str]
-    """Collection and key of the row that stands."""
+    """Collection and key of the existing row."""
     one: Observation
     states: tuple[Json, Json]
-    """Before and after."""
+    """The states before and after the call."""
 
 
 def is_alike(one: Observation, other: Observation) -> bool:
-    """The same answer, up to the order of lists: a session keeps its rows as they came, and one
-    that starts there as they are serialised."""
+    """Whether two answers are equal except for the order of lists: a session keeps rows in the
+    order they came in, and a start state sorts them."""
     told, heard = (one.outcome, one.code, one.parts), (other.outcome, other.code, other.parts)
-    # Most answers are the same without a closer look.
+    # Most answers are equal as they are.
     return told == heard or render_unordered(list(told)) == render_unordered(list(heard))
 
 
 @dataclass
 class ExplorationRun:
-    """All that was seen."""
+    """Everything that an exploration saw."""
 
     tools: Mapping[str, Tool]
     offers: Offers
@@ -106,13 +105,13 @@ class ExplorationRun:
     write_pairs: list[WritePair] = field(default_factory=list[WritePair])
     hole_tests: list[HoleTest] = field(default_factory=list[HoleTest])
     states: dict[str, Json] = field(default_factory=dict[str, Json])
-    """Those that were looked at, by hash."""
+    """States that were looked at, by hash."""
     sessions: list[Sequence[ObservedCall]] = field(default_factory=list[Sequence[ObservedCall]])
-    """Some that show much: whoever plays them elsewhere should see the same."""
+    """Sessions that show much. Other processes must get the same results from them."""
     _by_tool: dict[str, list[ObservedCall]] = field(default_factory=dict[str, list[ObservedCall]])
     _moves: list[ObservedCall] = field(default_factory=list[ObservedCall])
     _known: set[str] = field(default_factory=set[str])
-    """Calls of stored tests: their author knows them."""
+    """Calls of stored tests, which their author knows."""
     _rendered: dict[str, Mapping[tuple[str, str], bytes]] = field(
         default_factory=dict[str, Mapping[tuple[str, str], bytes]]
     )
@@ -124,7 +123,6 @@ class ExplorationRun:
     )
 
     def add(self, calls: Sequence[ObservedCall]) -> None:
-        """What was seen next."""
         for observed in calls:
             self.calls.append(observed)
             if observed.why == "test":
@@ -142,8 +140,8 @@ class ExplorationRun:
                 self._moves.append(observed)
 
     def admit(self, findings: Iterable[Finding], means: GateContext) -> list[Finding]:
-        """Findings that may be told, those of open probes first. The tour itself is always taken
-        whole."""
+        """The findings that may be reported, those of open probes first. The exploration itself
+        does not depend on this."""
         found = [mark(finding, self.is_sealed(finding.evidence)) for finding in findings]
         return sorted(
             (finding for finding in found if means.admits(finding.sealed)),
@@ -151,8 +149,8 @@ class ExplorationRun:
         )
 
     def is_sealed(self, told: Json) -> bool:
-        """Whether evidence quotes a sealed call: one in four of those that no stored test makes, by
-        what is called with which arguments."""
+        """Whether evidence quotes a sealed call: one in four of the calls that no stored test
+        makes, by name and arguments."""
         if is_array(told):
             return any(map(self.is_sealed, told))
         if not is_object(told):
@@ -166,7 +164,7 @@ class ExplorationRun:
         return self._by_tool.get(tool, ())
 
     def diff(self, observed: ObservedCall) -> list[Change]:
-        """What a call changed, where both states were looked at."""
+        """What a call changed; empty if one of its states was not looked at."""
         if (
             not observed.moved
             or observed.before not in self.states
@@ -179,8 +177,7 @@ class ExplorationRun:
         return self._diffs[pair]
 
     def _leave_out_same(self, before: str, after: str) -> tuple[Json, Json]:
-        """Both states without the rows that are the same to the byte: of many, a call touches
-        few."""
+        """Both states without rows whose bytes are equal, because a call touches few rows."""
         left, right = self._render_rows(before), self._render_rows(after)
         alike = {
             place for place, rendered in left.items() if rendered and right.get(place) == rendered
@@ -204,33 +201,31 @@ class ExplorationRun:
         return tool in self.tools and self.tools[tool].effect == "query"
 
     def rows(self, state_hash: str) -> Sequence[StateRow]:
-        """Rows of a state that was looked at."""
         if state_hash not in self._rows:
             self._rows[state_hash] = list(list_rows(self.states[state_hash]))
         return self._rows[state_hash]
 
     def keys(self, state_hash: str) -> frozenset[str]:
-        """Keys of the rows of a state that was looked at."""
         if state_hash not in self._keys:
             self._keys[state_hash] = frozenset(row.key for row in self.rows(state_hash))
         return self._keys[state_hash]
 
     def words(self, state_hash: str) -> frozenset[str]:
-        """Everything a state that was looked at holds, as text: keys, texts, numbers."""
+        """All values of a state as text: keys, texts, numbers."""
         if state_hash not in self._words:
             self._words[state_hash] = frozenset(map(str, list_scalars(self.states[state_hash])))
         return self._words[state_hash]
 
     def moves(self, tool: str) -> Iterator[ObservedCall]:
-        """Changes of one tool that were answered ok and moved the state."""
+        """Successful changes of one tool that changed the state."""
         return (observed for observed in self._moves if observed.call.name == tool)
 
     def is_looked_at(self, observed: ObservedCall) -> bool:
-        """Whether the states before and after it are known."""
+        """Whether the states before and after the call are known."""
         return observed.before in self.states and observed.after in self.states
 
     def writes(self) -> Iterator[ObservedCall]:
-        """Changes that were answered ok and moved a state both sides of which are known."""
+        """Successful changes whose states before and after are known."""
         return filter(self.is_looked_at, self._moves)
 
 
@@ -253,7 +248,7 @@ def _render_call(name: str, arguments: Json) -> str:
 
 
 def _render(row: Json) -> bytes:
-    """Nothing for what no JSON writer takes: a test may hold it."""
+    """Bytes of a row; empty if it is no JSON, as in some tests."""
     try:
         return orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
     except TypeError:

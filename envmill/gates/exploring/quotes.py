@@ -1,5 +1,4 @@
-"""What replies quote of rows: the values of a row that a reply names are those that the state holds
-after the call.
+"""Compares the values in a reply with the rows it names, as they are after the call.
 
 {"id": "H1", "hive_id": "V3", "hive_status": "weak"}  ─► hives.V3.status
 """
@@ -12,12 +11,12 @@ from envmill.gates.exploring.rows import StateRow, list_objects
 from schemas.base import Json, is_object
 
 _CENT = 0.01
-"""Numbers may be told rounded."""
+"""Replies may round numbers."""
 
 
 @dataclass(frozen=True)
 class WrongQuote:
-    """A value of a reply that is another one in the row that it seems to be of."""
+    """A value in a reply that differs from the row it seems to describe."""
 
     name: str
     """Name in the reply."""
@@ -27,7 +26,7 @@ class WrongQuote:
 
     @property
     def words(self) -> str:
-        """For the ledger."""
+        """Text for the ledger."""
         return (
             f"{self.attribute} of {self.row.collection}.{self.row.key} as {self.told!r}, and it "
             f"is {self.row.value[self.attribute]!r}"
@@ -35,7 +34,7 @@ class WrongQuote:
 
     @property
     def observed(self) -> str:
-        """For a judge: the record alone, and no word on whether the reply is wrong."""
+        """Text for a judge: only the record's value, and not whether the reply is wrong."""
         row, held = self.row, self.row.value[self.attribute]
         return (
             f"After the call, `{self.attribute}` of record {row.key} in `{row.collection}` was "
@@ -44,7 +43,7 @@ class WrongQuote:
 
 
 def find_misquote(observed: ObservedCall, exploration: ExplorationRun) -> WrongQuote | None:
-    """The first value that is told otherwise than the row holds it."""
+    """The first value that differs from the row."""
     if observed.after not in exploration.states:
         return None
     rows = _index(exploration.rows(observed.after))
@@ -65,7 +64,7 @@ def find_misquote(observed: ObservedCall, exploration: ExplorationRun) -> WrongQ
                 right.add(place)
             else:
                 wrong.setdefault(place, WrongQuote(name, told[name], row, attribute))
-    # A reply that tells the value before and the value after tells the truth.
+    # A reply that contains both the earlier and the later value is right.
     return next((misquote for place, misquote in wrong.items() if place not in right), None)
 
 
@@ -76,9 +75,10 @@ def _list_quotes(
     *,
     own: bool,
 ) -> Iterator[tuple[str, StateRow, str]]:
-    """(name in the reply, row, attribute): of the row that is told, and of those it names.
+    """(name in the reply, row, attribute) for the row that the reply describes, and for rows it
+    refers to.
 
-    An attribute that a row keeps itself is its own, whatever rows it names.
+    An attribute of the described row itself is never taken for one of a row it refers to.
     """
     told_row = _find_row(told.get("id"), "", rows)
     pointed = {stem: row for stem, row in list_pointed(named, rows)}
@@ -102,9 +102,9 @@ def _list_quotes(
 def list_pointed(
     named: Mapping[str, Json], rows: Mapping[str, Sequence[StateRow]]
 ) -> Iterator[tuple[str, StateRow]]:
-    """Rows by what their values may be told under: `from_member`, and `from` and `member` where no
-    other name has that word there. A stem
-    that is the collection's whole name (`credit_entry` of `credit_entries`) has no such parts."""
+    """Rows by the prefixes of their values in a reply: `from_member`, and also `from` or `member`
+    if no other name has that word there. A stem that is the collection's whole name (`credit_entry`
+    of `credit_entries`) is not split."""
     stems = {
         name.removesuffix("_id"): value for name, value in named.items() if name.endswith("_id")
     }
@@ -131,8 +131,8 @@ def _index(rows: Sequence[StateRow]) -> Mapping[str, Sequence[StateRow]]:
 
 
 def _find_row(key: Json, stem: str, rows: Mapping[str, Sequence[StateRow]]) -> StateRow | None:
-    """The only row of that key; of several, the one whose collection is named like what points
-    there."""
+    """The only row with this key; of several, the one whose collection resembles the name of the
+    reference."""
     found = rows.get(str(key), ()) if isinstance(key, str | int) else ()
     if len(found) > 1:
         found = [
@@ -144,7 +144,8 @@ def _find_row(key: Json, stem: str, rows: Mapping[str, Sequence[StateRow]]) -> S
 
 
 def _agree(told: Json, held: Json) -> bool:
-    """Of different types nothing is known: the one may be written or counted otherwise."""
+    """Whether two values agree. Values of different types always do: one of them may be in another
+    format or unit."""
     if isinstance(told, int | float) and isinstance(held, int | float):
         return abs(told - held) <= _CENT
     if isinstance(told, str) and isinstance(held, str):

@@ -1,4 +1,5 @@
-"""Relations a tour is held against: each yields what breaks it, with both sides."""
+"""Relations that an exploration must satisfy. Each yields the calls that break it, with both
+sides."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,20 +15,20 @@ from schemas.environment import Tool
 
 _ID = re.compile(r"(?:^|_)id$")
 _REFERENCE = re.compile(r"(?=.*\d)[A-Z\d]+(?:[-/. ][A-Z\d]+)*")
-"""Letters and digits of a number on paper: `P-205`."""
+"""A reference of letters and digits, such as `P-205`."""
 _MINDS_CASE = re.compile(
     r"(?<!not )(?<!n't )\bcase[- ]sensitive|\b(?:case|capitals?|capitali[sz]ation) (?:of letters "
     r")?matters?\b",
     re.IGNORECASE,
 )
-"""Words of a search that finds what is written in the same case alone."""
+"""Words of a search that is case-sensitive."""
 _PICKS = re.compile(
     r"\b(first|next|earliest|latest|oldest|newest|top|recent|page|limit|up to|at most|best|"
     r"cheapest|any(?! of| case)|suggest\w*"
     r"|recommend\w*)\b",
     re.IGNORECASE,
 )
-"""Words of a query that may choose among equals: by the order of rows, for instance."""
+"""Words of a query that may choose among equal rows, for example by their order."""
 
 
 ASKED: Mapping[str, str] = {
@@ -48,13 +49,11 @@ ASKED: Mapping[str, str] = {
     "booked_twice": "Should the number move by the amount itself, not by twice the amount?",
     "total_overwritten": "Should the amount be added to the number, instead of taking its place?",
 }
-"""Reason code of a suspicion → what a judge is asked after what was seen."""
+"""Reason code of a suspicion → the question to a judge."""
 
 
 @dataclass(frozen=True)
 class BrokenRelation:
-    """A relation that does not hold."""
-
     reason: str
     words: str
     evidence: Json
@@ -86,8 +85,8 @@ def writes_are_visible(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """A read in the session that wrote says what a session says that starts from the state
-    alone."""
+    """A read in the session that wrote gives the same answer as a read in a session that starts
+    from the state."""
     for pair in exploration.read_pairs:
         if pair.way == "written" and _differ(pair):
             names = ", ".join(observed.call.name for observed in pair.moves)
@@ -102,7 +101,7 @@ def order_of_rows_is_nothing(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """Two states that are equal as JSON give equal answers, up to the order of lists."""
+    """Two states that are equal as JSON give equal answers, except for the order of lists."""
     for pair in exploration.read_pairs:
         if (
             pair.way == "turned"
@@ -126,8 +125,8 @@ def _may_pick(tool: Tool) -> bool:
 def list_agrees_with_get(
     built: EnvironmentCase, exploration: ExplorationRun
 ) -> Iterator[BrokenRelation]:
-    """What two queries tell of one row of one state: where one says what is stored, the other may
-    not say otherwise."""
+    """Two queries agree on a row: if one returns the stored values, the other returns no other
+    values."""
     told: dict[tuple[int, str, str], list[tuple[ReadPair, Mapping[str, Json]]]] = {}
     for pair in exploration.read_pairs:
         if pair.one.outcome == "ok":
@@ -171,7 +170,7 @@ def list_agrees_with_get(
 
 
 def _name_row(row: StateRow) -> tuple[tuple[str, str], ...]:
-    """Under its key alone, and in its collection."""
+    """By key alone, and by collection and key."""
     return ("", row.key), (row.collection, row.key)
 
 
@@ -183,7 +182,7 @@ def filters_are_subsets(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """With one more filter, a list holds nothing that was not in it before."""
+    """With one more filter, a list contains no row that it did not contain before."""
     for tool in exploration.tools.values():
         required = set(tool.parameters.get("required", ()))
         calls = [
@@ -205,8 +204,8 @@ def filters_are_subsets(
                 continue
             key = _find_key(whole, part)
             wide, narrow = _name_rows(whole, key), _name_rows(part, key)
-            # A row that is asked for by its own key may be one that the list leaves out, such as a
-            # kind of which there is nothing that day.
+            # A list may leave out rows that can still be asked for by key, such as a kind with
+            # nothing on that day.
             more = narrow - wide - ({canonical_json(value)} if key else set())
             if (
                 not _is_filter(tool, extra)
@@ -214,7 +213,8 @@ def filters_are_subsets(
                 or (isinstance(value, bool) and wide <= narrow)
             ):
                 continue
-            # A choice among rows leaves out no row where more of them may be told of.
+            # A query that chooses among rows may return other ones, as long as it returns no more
+            # of them.
             if _may_pick(tool) and len(narrow) <= len(wide):
                 continue
             seen = {
@@ -230,8 +230,8 @@ def filters_are_subsets(
 
 
 def _is_filter(tool: Tool, name: str) -> bool:
-    """An optional argument that, left out, leaves nothing out: one with a default chooses by that;
-    a number may be a page."""
+    """Whether leaving out the argument leaves out no rows. A default value filters as well; a
+    number may be a page."""
     schema = tool.parameters.get("properties", {}).get(name)
     if schema is None or _PICKS.search(name.replace("_", " ")):
         return False
@@ -247,12 +247,11 @@ def _read_list(seen: Observation) -> list[Json] | None:
 
 
 def _find_key(*lists: Sequence[Json]) -> tuple[str, ...]:
-    """The way to the first field whose name ends in `id` and whose values differ within each list,
-    in a row or in a record inside it;
-    empty if there is none.
+    """The path of the first field whose name ends in `id` and whose values differ within each list,
+    in a row or in a record inside it; empty if there is none.
 
-    It identifies a row whose other fields depend on the filter: who is free depends on the day that
-    is asked for.
+    It identifies a row whose other fields depend on the filter: who is free depends on the
+    requested day.
     """
     rows = [row for listed in lists for row in listed]
     first: Json = rows[0] if rows else None
@@ -278,8 +277,8 @@ def _follow(row: Json, way: tuple[str, ...]) -> Json:
 
 
 def _name_rows(rows: Sequence[Json], key: tuple[str, ...]) -> set[str]:
-    """Rows by their key. Without one, by their fields, except nested ones, which the same filter
-    may choose."""
+    """Rows by key. Without a key, by their fields, except nested ones, which the filter may choose,
+    too."""
     return {
         canonical_json(_follow(row, key) if key and is_object(row) else _flatten(row))
         for row in rows
@@ -299,7 +298,8 @@ def searches_find_parts(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """Where a part of a text is asked for, a part finds what the whole found, in either case."""
+    """A search for parts finds the same rows by a part of a text, and in either case, as by the
+    whole text."""
     for tool in exploration.tools.values():
         calls = [observed for observed in exploration.of(tool.name) if observed.why == "search"]
         for whole, part, other in zip(calls[::3], calls[1::3], calls[2::3], strict=False):
@@ -329,11 +329,10 @@ def searches_find_parts(
 def _may_differ(
     reason: str, exploration: ExplorationRun, tool: Tool, whole: ObservedCall, spelt: ObservedCall
 ) -> bool:
-    """Whether it is asked for by a reference such as `P-205`, which people copy as it stands, or
-    its words say that case matters.
+    """Whether a different result is allowed: the search takes references such as `P-205`, which
+    people copy as they are, or its description says that case matters.
 
-    A reference of which the parameter's own words promise that a part is enough is typed, and
-    found, like a name.
+    It is not allowed for references if the parameter's description says that a part is enough.
     """
     changed = [
         name
@@ -354,8 +353,8 @@ def searches_find_all(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """A part that two texts hold finds what either of them finds; one that finds nothing is another
-    fault."""
+    """A part of two texts finds all rows that either text finds. A part that finds nothing is
+    another fault."""
     for tool in exploration.tools.values():
         shared = [observed for observed in exploration.of(tool.name) if observed.why == "shared"]
         for one, other, part in zip(shared[::3], shared[1::3], shared[2::3], strict=False):
@@ -380,7 +379,7 @@ def searches_find_all(
 
 
 def _list_ids(observed: ObservedCall) -> set[str]:
-    """Numbers too: of one tool's replies, they are of the same rows."""
+    """Ids of the rows in an answer, numbers included: one tool's replies number the same rows."""
     return (
         {
             str(one["id"])
@@ -396,8 +395,8 @@ def states_stand_alone(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """A change does the same to a state in the session that came there and in one that starts
-    there: nothing is kept beside the state."""
+    """A change has the same effect in the session that reached a state as in one that starts from
+    it: nothing is kept outside the state."""
     for pair in exploration.write_pairs:
         changes = diff_states(*pair.states)
         if pair.one.outcome != pair.other.outcome or changes:
@@ -419,7 +418,7 @@ def rows_are_not_overwritten(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """A row that is added takes the place of no other, even where rows were removed before."""
+    """A new row never overwrites another one, even after rows were removed."""
     for hole in exploration.hole_tests:
         collection, key = hole.place
         changes = diff_states(*hole.states)

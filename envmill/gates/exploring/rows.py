@@ -1,5 +1,4 @@
-"""States read as collections of rows, whatever they are keyed by, and replies read as rows with
-ids."""
+"""Reads states as collections of rows, and replies as rows with ids."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +9,13 @@ from schemas.database import Table
 
 @dataclass(frozen=True)
 class StateRow:
-    """One row of a state."""
-
     collection: str
     key: str
     value: Mapping[str, Json]
 
 
 def list_rows(state: Json) -> Iterator[StateRow]:
-    """Objects of every collection: under their key, or in a list under their own id."""
+    """Objects of every collection with their key, or in a list with their own id."""
     for collection, held in state.items() if is_object(state) else ():
         if is_object(held):
             yield from (
@@ -33,8 +30,7 @@ def list_rows(state: Json) -> Iterator[StateRow]:
 
 
 def find_id(row: Mapping[str, Json]) -> str:
-    """What a row calls itself: its `id`, or the first attribute that ends so; empty when it has
-    none."""
+    """The row's `id`, or its first attribute whose name ends in `_id`; empty if there is none."""
     if isinstance(row.get("id"), str):
         return row["id"]
     return next(
@@ -52,23 +48,22 @@ def list_keys(state: Json) -> dict[str, list[str]]:
 
 
 def list_told(parts: Json) -> Iterator[Mapping[str, Json]]:
-    """Every object of a reply that names itself by an `id`, however deep."""
+    """All objects of a reply that have a text as `id`."""
     for value in _walk(parts):
         if is_object(value) and isinstance(value.get("id"), str):
             yield value
 
 
 def list_objects(parts: Json) -> Iterator[Mapping[str, Json]]:
-    """Every object of a reply, however deep."""
+    """All objects of a reply."""
     yield from (value for value in _walk(parts) if is_object(value))
 
 
 def list_placed(
     parts: Json, tables: Sequence[Table]
 ) -> Iterator[tuple[str, str, Mapping[str, Json]]]:
-    """(table, key, row) of what a reply tells. Texts are ids anywhere, and their table is left
-    empty; a number is one where the row shows
-    every column of one table and of no other."""
+    """(table, key, row) for the rows in a reply. A text as `id` needs no table, so its table is
+    empty. A number counts if the row has all columns of exactly one table."""
     for value in _walk(parts):
         if not is_object(value):
             continue
@@ -90,7 +85,7 @@ def list_scalars(value: Json) -> Iterator[Json]:
     left: list[Json] = [value]
     while left:
         one: Json = left.pop()
-        # Whole states are walked: a function asked for each value would take as long as the rest.
+        # This walks whole states: a function call for each value would double the time.
         kind = type(one)  # pyright: ignore[reportUnknownVariableType]
         if kind is dict:
             yield from one
@@ -102,7 +97,7 @@ def list_scalars(value: Json) -> Iterator[Json]:
 
 
 def turn_rows(state: Json) -> Json:
-    """The same state with the rows of every keyed collection in the other order: as JSON it is
+    """The state with the rows of every keyed collection in the opposite order. As JSON it is
     equal."""
     return {
         name: dict(reversed(held.items())) if is_object(held) else held
@@ -111,7 +106,7 @@ def turn_rows(state: Json) -> Json:
 
 
 def render_unordered(value: Json) -> str:
-    """A value as JSON in which the order of lists does not show."""
+    """A value as JSON in which lists are sorted."""
     return canonical_json(_settle(value))
 
 

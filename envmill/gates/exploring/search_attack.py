@@ -1,7 +1,7 @@
-"""A hunt: the search attacker on one scenario, its sequences played many in one message, each
-different end judged once.
+"""Runs the search attacker on one scenario. Many call sequences share a message, and each different
+final state is judged once.
 
-pool ─► episodes ─► one message ─► ends ─► verdicts ─► what each earned ─► the next generation
+pool ─► episodes ─► one message ─► ends ─► verdicts ─► score of each ─► the next generation
 """
 
 import random
@@ -35,21 +35,21 @@ from schemas.scenario import Verifier
 Manner = Literal["blind", "informed", "library"]
 
 _GROWN_FROM = 6
-"""Ends of a generation whose new rows are acted on."""
+"""Number of final states per generation whose new rows join the pool."""
 _GATES = ("guards", "frame", "procedure", "harm")
 
 
 @dataclass(frozen=True)
 class PaidSequence:
-    """A sequence that was paid, without the calls that it is paid without."""
+    """A sequence that earned a reward, without the calls that the reward does not need."""
 
     manner: Manner
     calls: tuple[Call, ...]
     said: tuple[str, ...]
     trial: Trial
     right: bool | None
-    """Whether it ends where the reference path does, up to chance; None where there is no such
-    path."""
+    """Whether its final state equals the reference path's, except for chance; None without a
+    reference path."""
 
     @property
     def exploit(self) -> bool:
@@ -58,31 +58,31 @@ class PaidSequence:
 
 
 def recite_all(seen: Sequence[Observation]) -> list[str]:
-    """What replies said: a recital of a sibling's rows is about other rows here."""
+    """Repeats what the replies said. Recorded words of another scenario would repeat that
+    scenario's rows."""
     return [recite(seen)]
 
 
 @dataclass
 class SearchTally:
-    """What one manner of searching came to."""
+    """Totals of one manner of searching."""
 
     episodes: int = 0
     drawn: int = 0
-    """Episodes that nothing was learnt for."""
+    """Episodes sampled without learning."""
     lucky: int = 0
     """Passes among those."""
     passes: int = 0
     broken: int = 0
     """Episodes whose session broke down or whose verdict is an error."""
     best: float = 0.0
-    """Best reward."""
     paid: float = 0.0
-    """All rewards together."""
+    """Sum of all rewards."""
     catches: list[PaidSequence] = field(default_factory=list[PaidSequence])
 
 
 class SearchResult:
-    """One scenario's."""
+    """The search on one scenario."""
 
     def __init__(self, posed: ScenarioCase, means: GateContext) -> None:
         self.posed, self.scenario, self.means = posed, posed.scenario, means
@@ -95,8 +95,8 @@ class SearchResult:
         self._caught: set[bytes] = set()
 
     async def search(self, manner: Literal["blind", "informed"], episodes: int) -> SearchTally:
-        """So many episodes; the first third of a blind search for a verifier that pays all or
-        nothing learns nothing: luck alone."""
+        """Runs a number of episodes. If the verifier pays all or nothing, the first third of a
+        blind search does not learn, and measures luck."""
         pool = (CallPool.blind if manner == "blind" else CallPool.informed)(
             self.view, self.means.seed
         )
@@ -128,7 +128,8 @@ class SearchResult:
                     catch = await self._catch(
                         manner, [pool.calls[place] for place in one.calls], ending
                     )
-                    # The search plays in place. What a fresh session is not paid for was not paid.
+                    # The search resets sessions in place. A reward counts only if a fresh session
+                    # earns it, too.
                     tally.catches += [catch] if catch.trial.verdict.reward else []
             if any(catch.exploit for catch in tally.catches):
                 break
@@ -137,7 +138,7 @@ class SearchResult:
     def _list_paid(
         self, endings: Sequence[Ending | str], verdicts: Sequence[Verdict]
     ) -> list[dict[str, Json]]:
-        """Where the best paid of a generation end."""
+        """Final states with the best scores of a generation."""
         ends = [
             (self.earn(verdict), one.final)
             for one, verdict in zip(endings, verdicts, strict=True)
@@ -146,8 +147,8 @@ class SearchResult:
         return [final for _, final in sorted(ends, key=lambda end: -end[0])[:_GROWN_FROM]]
 
     async def replay(self, library: Sequence[Attack]) -> list[PaidSequence]:
-        """Attacks that were paid on a sibling; those that are paid here, with the words of then or
-        with what is answered here."""
+        """Attacks that earned a reward in another scenario and earn one here, with their recorded
+        words or with the replies of this scenario."""
         attempts = [
             Attempt("library", tuple(one.calls), words)
             for one in library
@@ -162,8 +163,8 @@ class SearchResult:
         return [await self._catch("library", attempt.calls, ending) for attempt, ending in paid]
 
     def earn(self, verdict: Verdict) -> float:
-        """What the search maximises: the reward where it pays in part; else the share of goals and
-        facts, halved for each broken gate."""
+        """The score to maximise: a partial reward if there is one; otherwise the share of goals and
+        facts, halved for each failed gate."""
         if self.scenario.verifier.partial or verdict.outcome != "fail":
             return verdict.reward or 0.0
         shares = [
@@ -173,7 +174,7 @@ class SearchResult:
         return sum(shares) / len(shares) * 0.5**broken if shares else 0.0
 
     async def _play(self, pool: CallPool, episodes: Sequence[SearchEpisode]) -> list[Ending | str]:
-        """Where each leads, or why it cannot be judged."""
+        """The ending of each episode, or the reason it cannot be judged."""
         steps = [Invoke(call) for call in pool.calls]
         played = await play_plans(
             self._program,
@@ -226,7 +227,7 @@ class SearchResult:
         tally.paid += sum(rewards)
 
     def _is_new(self, ending: Ending, verdict: Verdict) -> bool:
-        """Whether it is paid and its end was not seen before."""
+        """Whether it earns a reward and its final state is new."""
         if not verdict.reward:
             return False
         key = orjson.dumps(ending.final)
@@ -235,15 +236,14 @@ class SearchResult:
         return new
 
     async def _is_worth_it(self, ending: Ending, verdict: Verdict, tally: SearchTally) -> bool:
-        """Whether it is paid more than all before it, or passes and is no further way to the right
-        end."""
+        """Whether it earns more than all before it, or passes with a wrong final state."""
         most = max((catch.trial.verdict.reward or 0.0 for catch in tally.catches), default=0.0)
         return (verdict.reward or 0.0) > most or (
             verdict.outcome == "pass" and await self._is_right(ending) is False
         )
 
     async def _catch(self, manner: Manner, calls: Sequence[Call], ending: Ending) -> PaidSequence:
-        """The sequence without the calls that are not needed for as much pay."""
+        """Drops calls as long as the reward stays the same."""
         left, trial = tuple(calls), await self._try(calls, ending)
         for place in reversed(range(len(left))):
             shorter = (*left[:place], *left[place + 1 :])
@@ -272,7 +272,7 @@ class SearchResult:
         )
 
     async def _derive(self) -> Verifier | None:
-        """The reference path's end, and no other, but for what chance decides."""
+        """A verifier that accepts only the reference path's final state, except for chance."""
         one, other = (await self.trials.oracle())[0].ending, (await self.trials.elsewhere()).ending
         if one is None or other is None:
             return None
@@ -288,7 +288,8 @@ class SearchResult:
 
     @property
     def episodes(self) -> int:
-        """Episodes of one manner: fewer where every verdict needs a process of its own."""
+        """Episodes of one manner. Verdicts by generated code need a process each, so there are
+        fewer."""
         verifier = self.scenario.verifier
         generated = any(check.op == "generated" for check in (*verifier.goals, *verifier.guards))
         return self.means.episodes // (20 if generated else 2)

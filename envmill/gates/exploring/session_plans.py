@@ -1,4 +1,4 @@
-"""Legs of a tour: one session each, planned so that few sessions show much."""
+"""Plans of an exploration's sessions, which show much in few sessions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from schemas.base import Json
 from schemas.environment import Call
 
 READING: tuple[Why, ...] = ("read", "filter", "search", "shared")
-"""What is asked without any wish to change something."""
+"""Purposes of calls that should change nothing."""
 
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """One session: a state, calls that lead somewhere, then calls that are looked at."""
+    """One session: a state, the route that leads to another one, then the calls to observe."""
 
     start: Json
     route: tuple[Call, ...]
     calls: tuple[tuple[Why, Call], ...]
     looks: bool = False
-    """Whether the state is looked at where the route ends, and after every call that does not only
-    read."""
+    """Whether the session looks at the state after the route, and after every call that should
+    change something."""
 
     def steps(self, reset: Reset) -> Iterator[Step]:
         yield reset
@@ -36,7 +36,7 @@ class SessionPlan:
 
     @property
     def looks_first(self) -> bool:
-        """Without a route the state is the one it starts from."""
+        """Without a route the state is the start state."""
         return self.looks and bool(self.route)
 
     def looks_after(self, why: Why) -> bool:
@@ -45,8 +45,8 @@ class SessionPlan:
 
 @dataclass(frozen=True)
 class WritePlan:
-    """Changes of several tools one after the other, what is read before and after them, and changes
-    made at the end."""
+    """Changes of several tools in a row, the reads before and after them, and changes at the
+    end."""
 
     start: Json
     calls: tuple[Call, ...]
@@ -62,7 +62,7 @@ class WritePlan:
     def arrive(
         self, calls: Sequence[ObservedCall], states: Mapping[str, Json]
     ) -> "VisitedState | None":
-        """Where it came to; None when it changed nothing."""
+        """The state that the changes reached; None if they changed nothing."""
         first, last = len(self.reads), len(self.reads) + len(self.calls)
         moves = tuple(
             observed
@@ -84,20 +84,22 @@ class WritePlan:
 
 @dataclass(frozen=True)
 class VisitedState:
-    """A state, come to by changes or known from the start, and what was asked and done there."""
+    """A state that changes reached or that is a start state, and the reads and changes made
+    there."""
 
     state: Json
     reads: tuple[Call, ...]
     moves: tuple[ObservedCall, ...] = ()
-    """What led there; nothing for a state that is known."""
+    """Changes that led to the state; none for a start state."""
     told: Sequence[ObservedCall] = ()
-    """What the reads were answered in the session that came there."""
+    """Answers to the reads in the session that reached the state."""
     final_changes: tuple[Call, ...] = ()
     ends: Sequence[ObservedCall] = ()
-    """What came there of the changes at the end."""
+    """Results of the final changes in that session."""
 
     def begin(self, state: Json) -> SessionPlan:
-        """The same in a session that starts there, or on a state that is equal as JSON."""
+        """The same reads and changes in a session that starts from the state, or from one that is
+        equal as JSON."""
         return SessionPlan(
             state, (), (*_as("read", self.reads), *_as("drawn", self.final_changes)), looks=True
         )
@@ -114,8 +116,8 @@ class VisitedState:
     def pair_ends(
         self, alone: Sequence[ObservedCall], states: Mapping[str, Json]
     ) -> Iterator[WritePair]:
-        """Pairs that drew on no chance, whose streams stand elsewhere in the two sessions; from the
-        first that did on, none."""
+        """Pairs without randomness, because the two sessions are at different points of their
+        random streams. The first pair that used any ends the comparison."""
         for one, other in zip(self.ends, alone[len(self.reads) :], strict=False):
             if (
                 one.seen.uses
@@ -133,8 +135,8 @@ class VisitedState:
             )
 
     def agrees(self, alone: Sequence[ObservedCall]) -> bool:
-        """Whether nothing came out otherwise than in the session that came there; what drew on
-        chance may."""
+        """Whether all results equal those of the session that reached the state, except where
+        chance was used."""
         if len(self.told) < len(self.reads):
             return False
         reads = all(

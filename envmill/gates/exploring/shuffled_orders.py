@@ -1,8 +1,8 @@
-"""Orders left to chance: reads asked on states that are the same but for the letters of their ids,
-so that sets come in many orders.
+"""Finds orders that depend on chance. Reads are repeated on states with longer ids, so that sets
+are iterated in other orders.
 
-A set of two comes the same way in every other process. With each id written a little longer, in the
-same order, its hash is another one: so many twists of a state are as good as so many processes.
+A set of two often has the same order in another process. A suffix on each id keeps the ids in order
+and changes their hashes: each variant of a state serves as another process.
 """
 
 import ast
@@ -18,9 +18,9 @@ from schemas.environment import Call, Environment
 
 SEED = 0
 _STARTS, _READS = 2, 48
-"""States of the tour that are twisted, and reads on each."""
+"""Number of states that get variants, and of reads on each."""
 _SUFFIXES = ("", "0", "00", "000", "0000", "00000")
-"""What ids are lengthened by: noughts leave them in order, by letters and by number."""
+"""Suffixes of ids. Zeros keep their order, by letters and by number."""
 _NAMES = frozenset(("set", "frozenset", "hash", "id"))
 _MAKERS = (ast.Set, ast.SetComp, ast.Name, ast.BinOp)
 _VIEWS = frozenset(("keys", "items"))
@@ -28,8 +28,7 @@ _ORDERLESS = frozenset(("len", "sorted", "min", "max", "any", "all"))
 
 
 def could_vary_order(environment: Environment) -> bool:
-    """Whether the program makes sets, or asks for hashes or addresses; of one that cannot be parsed
-    here nobody knows."""
+    """Whether the program makes sets, or uses hashes or addresses. True if it cannot be parsed."""
     return any(nodes is None or _varies_order(nodes) for _, nodes in list_nodes(environment))
 
 
@@ -46,7 +45,7 @@ def _varies_order(nodes: Sequence[ast.AST]) -> bool:
 
 
 def _list_orderless(node: ast.AST) -> Iterator[ast.AST]:
-    """Parts of which the order cannot show: what is only looked into, counted or sorted."""
+    """Parts whose order has no effect: they are only searched, counted or sorted."""
     match node:
         case ast.Compare(ops=ops, comparators=others):
             yield from (
@@ -78,7 +77,7 @@ def _makes_set(node: ast.AST) -> bool:
 
 
 def list_variants(exploration: ExplorationRun) -> list[list[Step]]:
-    """Sessions of reads that gave lists, on every twist of the states where they gave them."""
+    """Sessions of reads on every variant of the start states."""
     plans: list[list[Step]] = []
     for start in exploration.starts[:_STARTS]:
         reads = _list_reads(exploration, start)
@@ -94,7 +93,7 @@ def list_variants(exploration: ExplorationRun) -> list[list[Step]]:
 
 
 def _list_reads(exploration: ExplorationRun, start: Json) -> Sequence[Call]:
-    """Those first whose answers hold lists of more than one."""
+    """Reads of a start state, those first whose answers contain lists of several entries."""
     asked = [
         observed
         for observed in exploration.calls
@@ -130,7 +129,7 @@ def _find_lists(value: Json) -> Iterator[Sequence[Json]]:
 
 
 def _rename(value: Json, names: Mapping[str, str]) -> Json:
-    """The value with every key and text that is a name replaced."""
+    """The value with every key and text replaced that is in `names`."""
     if is_array(value):
         return [_rename(one, names) for one in value]
     if is_object(value):

@@ -1,5 +1,5 @@
-"""States an environment is known to start from, each once: a test's own is found again without
-being serialised again."""
+"""States an environment is known to start from, each once. A test's state is found without
+serialising it again."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Starts:
     _tested: Mapping[str, State]
 
     def of(self, test: Test) -> State:
-        """The test's state: one and the same object for all tests that start from an equal one."""
+        """The test's state. Tests with equal states share one object."""
         return self._tested[test.id]
 
 
@@ -30,7 +30,7 @@ _known: RecentCache[Starts] = RecentCache()
 
 
 def name_built(built: EnvironmentCase) -> Hashable:
-    """What tells an environment with its tests and examples from every other."""
+    """A key of an environment with its tests and examples."""
     return (
         built.environment.id,
         tuple(test.id for test in built.tests),
@@ -39,7 +39,7 @@ def name_built(built: EnvironmentCase) -> Hashable:
 
 
 def find_starts(built: EnvironmentCase) -> Starts:
-    """Serialised once for all the gates of an environment."""
+    """The start states, serialised once for all gates of an environment."""
     key = name_built(built)
     return _known.find(key) or _known.keep(key, _gather(built))
 
@@ -56,8 +56,7 @@ def _gather(built: EnvironmentCase) -> Starts:
 
 
 def _render(state: State) -> bytes:
-    """A tenth of the time of the canonical format, which is for what others must come to as
-    well."""
+    """Takes a tenth of the time of the canonical format, which only stored hashes need."""
     try:
         return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
     except TypeError:

@@ -1,7 +1,7 @@
-"""Drills: the stored tests, played once for all gates that want to know what came of them.
+"""Replays of the stored tests, made once for all gates.
 
 a change that succeeds, a test with calls before it ─► a session of its own, with the state looked at
-queries and refusals of one state                   ─► one session: what changes nothing spoils nothing
+queries and refusals of one state                   ─► one session, because they change nothing
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,9 +31,10 @@ class StoredTestReplay:
         return list(self.session_plan.steps(Reset(self.session_plan.start, clock, seed)))
 
     def share(self, seen: Sequence[Observation]) -> Iterator[tuple[Test, list[Observation]]]:
-        """What each test saw: the start, the calls before its own, its own."""
+        """Each test with its observations: the start, its setup calls, its own call."""
         steps = list(zip(self.plan(), seen, strict=True))
-        # What was looked at after a call belongs to it: some tests expect something of the state.
+        # The state after a call belongs to the call's observation, because some tests expect values
+        # in it.
         ends = [
             following[1].state if isinstance(following[0], Look) else None
             for following in steps[1:]
@@ -49,7 +50,7 @@ class StoredTestReplay:
 
 
 def show_end(seen: Sequence[Observation]) -> list[Observation]:
-    """The steps without the look at their end, whose state the last of them then has."""
+    """The observations without the final look, whose state goes to the last of them."""
     *before, last, looked = seen
     return [*before, replace(last, state=looked.state)]
 
@@ -60,7 +61,7 @@ _played: RecentCache[ReplayedTests] = RecentCache()
 
 
 async def replay_stored_tests(built: EnvironmentCase, means: GateContext) -> ReplayedTests:
-    """Every test's session with what was seen of it, played once per process."""
+    """Every test's session with its observations, played once per process."""
     key = name_built(built)
     known = _played.find(key)
     if known is not None:
@@ -73,7 +74,7 @@ async def replay_stored_tests(built: EnvironmentCase, means: GateContext) -> Rep
 
 
 def list_replays(built: EnvironmentCase) -> Iterator[StoredTestReplay]:
-    """Those that have a session of their own first."""
+    """Sessions of single tests first, then shared ones."""
     starts, still = find_starts(built), dict[int, list[Test]]()
     changes = {tool.name for tool in built.environment.tools if tool.effect == "change"}
     for test in built.tests:

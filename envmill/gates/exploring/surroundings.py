@@ -1,5 +1,5 @@
-"""What is looked at around changes: reads before and after them, the same on the state that was
-left, and on it with its rows turned."""
+"""Reads around changes: before and after them, again from the state they reached, and from that
+state with its rows reversed."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,26 +13,28 @@ from schemas.base import Json, canonical_json, is_object
 from schemas.environment import Call
 
 WRITES = 2
-"""Writes per tool around which everything is read."""
+"""Writes per tool that get reads around them."""
 _CHAINED = 7
-"""Changes in one session: to start over, and to read everything once more, costs more than what
-each of them may hide of the others."""
+"""Changes in one session. They may hide each other's effects, but more sessions would need more
+resets and reads."""
 _READS, _AIMED = 18, 4
-"""Reads around one chain, and those among them that name one parameter's rows."""
+"""Reads around one chain, and those of them for one parameter's rows."""
 _FINAL_CHANGES = 4
-"""Changes at the end of a chain, made once more on its state alone."""
+"""Changes at the end of a chain that are repeated on its state alone."""
 
 Play = Callable[[Sequence[SessionPlan]], Awaitable[list[list[ObservedCall]]]]
 
 
 async def explore_changes(exploration: ExplorationRun, play: Play) -> None:
-    """Every tool's changes, a few to a session, and the states the tour starts from."""
+    """Plays every tool's changes, a few to a session, and compares all reached states and start
+    states."""
     writes = pick_writes(exploration)
     rounds = [
         [calls[number] for calls in writes.values() if number < len(calls)]
         for number in range(WRITES)
     ]
-    # The first of each is made twice: what a change does to a total shows when it is made again.
+    # The first change of each tool is made twice, which shows whether it adds to a total or
+    # replaces it.
     chains = [
         chain
         for number, taken in enumerate(rounds)
@@ -40,7 +42,7 @@ async def explore_changes(exploration: ExplorationRun, play: Play) -> None:
     ]
     visits = await _visit(exploration, chains, play)
     shown = {observed.call.name for visit in visits for observed in visit.moves}
-    # What those before it forbade is looked at alone.
+    # Changes that earlier ones of their session prevented get a session of their own.
     alone = [
         _make_chain(exploration, calls[:1], (), times=2)
         for name, calls in writes.items()
@@ -61,7 +63,7 @@ async def explore_changes(exploration: ExplorationRun, play: Play) -> None:
 
 
 def pick_writes(exploration: ExplorationRun) -> dict[str, list[ObservedCall]]:
-    """Tool → the first of its changes."""
+    """Tool → its first changes."""
     found: dict[str, list[ObservedCall]] = {}
     for observed in exploration.writes():
         found.setdefault(observed.call.name, []).append(observed)
@@ -71,7 +73,7 @@ def pick_writes(exploration: ExplorationRun) -> dict[str, list[ObservedCall]]:
 def _chain(
     exploration: ExplorationRun, writes: Sequence[ObservedCall], times: int
 ) -> Iterator[WritePlan]:
-    """Those that start from one state, in sessions of a few."""
+    """Sessions of a few changes that start from the same state."""
     places: dict[int, list[ObservedCall]] = {}
     for observed in writes:
         places.setdefault(id(observed.start), []).append(observed)
@@ -112,8 +114,8 @@ async def _visit(
 
 
 async def _compare(exploration: ExplorationRun, visits: Sequence[VisitedState], play: Play) -> None:
-    """Every state once more, with its rows turned; where that comes out otherwise, as it is as
-    well, to tell the one from the other."""
+    """Repeats the reads of every state with its rows reversed. If a result differs, they are also
+    repeated on the state as it is, to find the cause."""
     turned = await play([visit.begin(turn_rows(visit.state)) for visit in visits])
     parted = [visit for visit, calls in zip(visits, turned, strict=True) if not visit.agrees(calls)]
     alone = dict(
@@ -130,7 +132,7 @@ async def _compare(exploration: ExplorationRun, visits: Sequence[VisitedState], 
 
 
 class _FinalChanges:
-    """Changes to make at the end of chains: such as need no chance, those that were taken least
+    """Chooses the changes at the end of chains: without randomness, and those chosen least so far
     first."""
 
     def __init__(self, exploration: ExplorationRun) -> None:
@@ -157,8 +159,8 @@ class _FinalChanges:
 def _pick_reads(
     exploration: ExplorationRun, state: Json, writes: Sequence[ObservedCall]
 ) -> tuple[Call, ...]:
-    """Queries that succeeded, and such as name a row the writes touched or one it speaks of;
-    without a write, rows at either end."""
+    """Successful queries, and queries for rows that the writes touched or refer to. Without writes,
+    for the first and last rows."""
     near = (
         {key for write in writes for key in _find_near(exploration, write)}
         if writes
@@ -173,14 +175,14 @@ def _pick_reads(
                 if observed.seen.outcome == "ok" and observed.why in ("test", "drawn")
             ]
             queues.append([*_aim(exploration, done[:1], state, near), *done[:2]])
-    # In turn, so that no query is crowded out by those before it.
+    # Tools take turns, so that no query is left out because of those before it.
     reads = (call for turn in zip_longest(*queues) for call in turn if call)
     distinct = {canonical_json([call.name, call.arguments]): call for call in reads}
     return tuple(islice(distinct.values(), _READS))
 
 
 def _find_near(exploration: ExplorationRun, write: ObservedCall) -> set[str]:
-    """Keys of rows that were touched, and of those that a touched row names."""
+    """Keys of touched rows, and of rows they refer to."""
     touched = {tuple(change.path[:2]) for change in exploration.diff(write)}
     return _name(
         [row for row in exploration.rows(write.after) if (row.collection, row.key) in touched]
@@ -188,7 +190,7 @@ def _find_near(exploration: ExplorationRun, write: ObservedCall) -> set[str]:
 
 
 def _find_ends(state: Json) -> set[str]:
-    """Keys of the first and last rows, and of those they name: what passes over an end shows
+    """Keys of the first and last rows, and of rows they refer to: faults at the ends of lists show
     there."""
     collections: dict[str, list[StateRow]] = {}
     for row in list_rows(state):
@@ -219,8 +221,8 @@ def _aim(
 
 
 async def explore_holes(exploration: ExplorationRun, play: Play) -> None:
-    """Ids that are drawn come only once; others are counted, or given, and a count comes again when
-    a row is gone."""
+    """Repeats changes where a row is missing. A program that counts rows assigns a key twice then;
+    random ids never repeat."""
     holes = list[_Hole]()
     for write in (observed for calls in pick_writes(exploration).values() for observed in calls):
         if write.seen.uses.get("ids") or write.seen.uses.get("randomness"):
@@ -246,7 +248,8 @@ async def explore_holes(exploration: ExplorationRun, play: Play) -> None:
         if test.one.outcome == "ok" and not _adds(test, hole.place[:1])
     ]
     emptied = await _play_holes(short, [hole.emptied for hole in short], exploration, play)
-    # An id that comes again where a row less stands is made of what the call is about.
+    # If the same key comes again with one row less, it follows from the arguments and not from a
+    # count.
     about = [hole for hole, test in emptied if _adds(test, hole.place)]
     exploration.hole_tests += [
         test for hole, test in filled if not any(hole is one for one in about)
@@ -255,14 +258,14 @@ async def explore_holes(exploration: ExplorationRun, play: Play) -> None:
 
 @dataclass(frozen=True)
 class _Hole:
-    """A change that adds a row, and states of one row less."""
+    """A change that adds a row, and two states for testing its key."""
 
     call: Call
     place: list[str]
     filled: Json
-    """A row that nobody names bears the key that the change would give next."""
+    """A row that no other refers to has the key that the change would assign."""
     emptied: Json
-    """That row is gone."""
+    """That row is removed."""
 
 
 async def _play_holes(
@@ -281,7 +284,6 @@ async def _play_holes(
 
 
 def _adds(test: HoleTest, place: Sequence[str]) -> bool:
-    """Whether a row is added there."""
     return any(
         change.op == "add" and change.path[: len(place)] == place
         for change in diff_states(*test.states)
@@ -289,7 +291,7 @@ def _adds(test: HoleTest, place: Sequence[str]) -> bool:
 
 
 def _make_hole(state: Json, place: list[str], call: Call) -> _Hole | None:
-    """None when every row is named."""
+    """None if other rows refer to every row."""
     collection, key = place
     others = [row for row in list_rows(state) if row.collection == collection]
     free = [row for row in others if sum(value == row.key for value in list_scalars(state)) <= 2]

@@ -1,8 +1,8 @@
-"""Which tables each tool really touches, held against what it says it touches: calls of the tour,
-played again and asked after each.
+"""Compares the tables each tool declares with those it touches. Calls of the exploration are played
+again and followed by a question about the tables.
 
-declared reads  ◄─ compared ─► what SQLite's own parser was asked to read
-declared writes ◄─ compared ─► rows that differ after the call, and statements that were run and could have written
+declared reads  ◄─ compared ─► tables that SQLite's own parser reported as read
+declared writes ◄─ compared ─► rows that differ after the call, and statements that could have written
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -22,42 +22,39 @@ from schemas.environment import Tool
 
 _SHOWN = 5
 _DONE, _REFUSED = 12, 4
-"""Calls of each tool that are played again: those that were carried out, and those that were
-not."""
+"""Calls of each tool to play again: successful and refused ones."""
 
 
 @dataclass
 class Touches:
-    """What one tool was seen to touch."""
-
     reads: set[str] = field(default_factory=set[str])
     writes: set[str] = field(default_factory=set[str])
-    """Tables that a statement it ran may write: a trigger that did not fire, or a cascade that
-    found no row, counts."""
+    """Tables that its statements could write, by a trigger that did not fire or a cascade without
+    rows, too."""
     changed: set[str] = field(default_factory=set[str])
-    """Tables of which rows were others after a call."""
+    """Tables with changed rows after a call."""
     done: int = 0
-    """Calls that were carried out."""
+    """Number of successful calls."""
     tried: list[Json] = field(default_factory=list[Json])
     """Arguments of some of them."""
 
 
 @dataclass(frozen=True)
 class TouchMismatch:
-    """A tool that touches something else than it says."""
+    """A tool that touches other tables than it declares."""
 
     reason: str
     tool: str
     tables: list[str]
     words: str
     tried: Sequence[Json] = ()
-    """Arguments of some calls that were carried out."""
+    """Arguments of some successful calls."""
 
 
 async def find_untrue(
     built: EnvironmentCase, exploration: ExplorationRun, means: GateContext
 ) -> tuple[list[TouchMismatch], Json]:
-    """What is untrue, and what was seen. Both are empty where state is JSON."""
+    """All mismatches, and the touched tables of each tool. Both are empty for JSON states."""
     if not kind_of(built.environment).tabled:
         return [], {}
     seen = await _watch(built, exploration, means.sandbox)
@@ -73,7 +70,7 @@ async def find_untrue(
 
 
 def find_misread(tables: Sequence[Table], state: Json) -> str:
-    """Where the tables the record has are not those of the database; empty where they are."""
+    """The difference between the record's tables and the database's; empty if there is none."""
     declared = {table.name: [column.name for column in table.columns] for table in tables}
     if declared.keys() != state.keys():
         return (
@@ -141,7 +138,7 @@ def _plan(observed: ObservedCall) -> Iterator[Step]:
 
 
 def _list_changed(before: list[Json], after: list[Json]) -> set[str]:
-    """Tables with other changes since the start."""
+    """Tables whose changes since the start differ between the two lists."""
     old, new = (
         {canonical_json(change): change["path"][0] for change in changes}
         for changes in (before, after)
@@ -152,8 +149,8 @@ def _list_changed(before: list[Json], after: list[Json]) -> set[str]:
 
 
 def _compare(tool: Tool, seen: Touches, tables: Mapping[str, Table]) -> Iterator[TouchMismatch]:
-    """What is written must be said; what is read, too, but for what a write makes SQLite look
-    at."""
+    """All writes must be declared, and all reads except those that SQLite makes because of a
+    write."""
     if hidden := sorted(seen.changed - set(tool.writes)):
         yield TouchMismatch(
             "undeclared_write",
@@ -176,7 +173,7 @@ def _compare(tool: Tool, seen: Touches, tables: Mapping[str, Table]) -> Iterator
 
 
 def _list_linked(written: Collection[str], tables: Mapping[str, Table]) -> Iterator[str]:
-    """Tables whose rows a foreign key makes SQLite look up when these are written."""
+    """Tables that SQLite reads because of foreign keys when these tables are written."""
     for table in tables.values():
         targets = {
             column.references.partition(".")[0] for column in table.columns if column.references

@@ -1,5 +1,5 @@
-"""The trials of one scenario: what its gates play, each thing once, many in one message to the
-jail, and the verdicts on it.
+"""The trials of one scenario: attempts that its gates play, each one once and many in one message
+to the jail, with their verdicts.
 
 attempt (calls, last words) ─┐
 attempt                     ─┼─► one message ─► endings ─► verdicts
@@ -31,20 +31,19 @@ from schemas.rollout import Verdict
 from schemas.scenario import Scenario
 
 SEEDS = 8
-"""Attempts of an attacker that leaves something to chance."""
+"""Attempts of an attacker that uses randomness."""
 _SCENARIOS = 64
 _FOLLOWED = 2
-"""Ends of an attacker that it goes on from."""
+"""Number of endings that an attacker continues from."""
 _LOST = 2
-"""Attempts of an attacker that has lost before it begins: they show what breaks, and no luck is to
-be had."""
+"""Attempts of an attacker that cannot win. They can still show crashes; more of them would change
+nothing."""
 
 T = TypeVar("T")
 
 
 class Trials:
-    """Played ends of one scenario. What is the same for several gates is played by whoever asks
-    first."""
+    """Trials of one scenario. Attempts that several gates need are played once."""
 
     def __init__(self, posed: ScenarioCase, means: GateContext) -> None:
         self.posed, self.scenario, self.environment = posed, posed.scenario, posed.environment
@@ -54,7 +53,7 @@ class Trials:
         self._known: dict[str, Json] = {}
         self._seen: dict[bytes, list[Observation]] = {}
         self._seen_in_place: dict[bytes, list[Observation]] = {}
-        """What was played in place."""
+        """Observations of sessions that were reset in place."""
         self._plans: dict[tuple[str, int], list[Call]] = {}
         self.view = AttackerView.of(posed.scenario, posed.environment)
         self._verdicts: dict[str, Verdict] = {}
@@ -62,7 +61,7 @@ class Trials:
 
     @classmethod
     def of(cls, posed: ScenarioCase, means: GateContext) -> "Trials":
-        """Those already there, or new ones."""
+        """The trials that exist for the scenario, or new ones."""
         key = (posed.scenario.id, posed.environment.id, means.seed, id(means.sandbox))
         found = _KEPT.get(key)
         if found is None or found.posed != posed:
@@ -73,7 +72,7 @@ class Trials:
         return found
 
     async def once(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
-        """What was made under this name, made now if nobody did."""
+        """The result under this name, computed at the first request."""
         if name not in self._known:
             self._known[name] = await make()
         found: T = self._known[name]
@@ -83,8 +82,8 @@ class Trials:
         return (await self.once("nothing", lambda: self.play([Attempt("do_nothing")])))[0]
 
     async def oracle(self) -> list[Trial]:
-        """The reference path, twice; the second time the way a third party would begin: after
-        somebody else's session."""
+        """The reference path twice: the second time after another session, as a third party would
+        begin."""
         return await self.once("oracle", self._play_twice)
 
     async def elsewhere(self) -> Trial:
@@ -97,18 +96,18 @@ class Trials:
         )[0]
 
     async def attacks(self, run: Probes = "all") -> dict[str, list[Trial]]:
-        """Every attacker over its seeds, or those of them that are run; an attacker with one seed
-        has no sealed attack."""
+        """Trials of every attacker over its seeds, or of the open or sealed ones. An attacker with
+        one seed has no sealed attack."""
         return await self.once(f"{run} attacks", lambda: self._attack(run))
 
     @property
     def first_seed(self) -> int:
-        """Where the seeds of attacks begin: another audit begins elsewhere."""
+        """First seed of the attacks. Another audit uses other seeds."""
         return self._means.seed * SEEDS
 
     def plan_attack(self, name: str, seed: int) -> Attempt:
-        """Every other one goes on from where the one before it ends: what lies about has changed by
-        then."""
+        """Every second attempt continues where the one before it ended, because the state has other
+        rows then."""
         attacker = ATTACKERS[name]
         first = seed - (seed - self.first_seed) % 2
         calls = [call for each in range(first, seed + 1) for call in self._plan(name, each)]
@@ -125,8 +124,8 @@ class Trials:
         return self._plans[name, seed]
 
     def list_seeds(self, name: str) -> range:
-        """One where nothing is left to chance; few where what it says in the end, the same whatever
-        happens, leaves a fact untold."""
+        """One seed without randomness; few if the attacker's fixed words cannot contain a required
+        fact."""
         attacker, verifier = ATTACKERS[name], self.scenario.verifier
         lost = isinstance(attacker, Mute) and has_lost(verifier, attacker.words)
         return range(
@@ -143,10 +142,11 @@ class Trials:
     async def play(
         self, attempts: Sequence[Attempt], *, elsewhere: bool = False, in_place: bool = False
     ) -> list[Trial]:
-        """All of them, in as few messages as their length allows; what was played is not played
-        again for other words.
+        """Plays attempts in as few messages as possible. Attempts with the same calls are played
+        once, whatever their words.
 
-        `elsewhere` is a jail with another hash seed: there all is played and judged anew. `in_place`, see `Sandbox.play`, is for attackers.
+        `elsewhere` is a jail with another hash seed, in which everything is played and judged
+        again. `in_place` (see `Sandbox.play`) is for attackers.
         """
         if elsewhere:
             seen = await self._observe(attempts, elsewhere)
@@ -177,13 +177,13 @@ class Trials:
         ]
 
     async def judge(self, ending: Ending) -> Verdict:
-        """The verdict on an ending of one's own making."""
+        """The verdict on an ending that the caller made."""
         return await decide(
             self._means.sandbox, self.scenario.verifier, ending, self.scenario.clock
         )
 
     async def _play_twice(self) -> list[Trial]:
-        """And in the same message what nearly every gate asks for besides: nothing done."""
+        """Plays the empty attempt in the same message, because nearly every gate needs it."""
         path, nothing = self.path(), Attempt("do_nothing")
         one, other, self._seen[find_key(nothing)] = await self._observe([path, path, nothing])
         self._seen[find_key(path)] = one
@@ -192,7 +192,7 @@ class Trials:
     async def _observe(
         self, attempts: Sequence[Attempt], elsewhere: bool = False, *, in_place: bool = False
     ) -> list[list[Observation]]:
-        """What came of each: the reset, one observation per call, the look."""
+        """Observations of each attempt: the reset, one per call, and the look."""
         sandbox = self.sandbox.elsewhere if elsewhere else self.sandbox
         chains = list(chain_up(attempts))
         plans = [list(plan_chain(chain, self._start)) for chain in chains]
@@ -234,7 +234,7 @@ class Trials:
         )
 
     async def _judge_once(self, ending: Ending, state_hash: str, *, plain: bool) -> Verdict:
-        """Verdicts that rest on the state alone are given once per state."""
+        """If verdicts depend on the state alone, each state is judged once."""
         if not plain or not state_hash or not looks_at_states_only(self.scenario):
             return await self.judge(ending)
         if state_hash not in self._verdicts:
@@ -267,7 +267,7 @@ class Trials:
         return found
 
     async def _search(self, attempts: Sequence[Attempt]) -> list[Trial]:
-        """Played in place; those that are paid once more, each in a fresh session."""
+        """Plays attempts in place, and those that earn a reward again in a fresh session."""
         trials = await self.play(attempts, in_place=True)
         paid = [place for place, trial in enumerate(trials) if trial.verdict.reward]
         for place, trial in zip(
@@ -277,8 +277,8 @@ class Trials:
         return trials
 
     def _follow(self, name: str, played: Sequence[Trial]) -> Iterator[Attempt]:
-        """The same once more, and then with the rows that came of it: an attacker plans before it
-        has seen a reply, this one after."""
+        """Repeats an attack and continues it with the rows that it created. A plain attack is
+        planned before it sees any reply."""
         if len(played) <= _LOST:
             return
         attacker = ATTACKERS[name]
@@ -298,27 +298,26 @@ _KEPT: OrderedDict[tuple[str, str, int, int], Trials] = OrderedDict()
 
 
 def looks_at_states_only(scenario: Scenario) -> bool:
-    """Whether the verdict rests on the two states alone."""
+    """Whether the verdict depends on the initial and final state alone."""
     verifier = scenario.verifier
     generated = any(check.op == "generated" for check in (*verifier.goals, *verifier.guards))
     return not (verifier.procedure or verifier.facts or verifier.harm or generated)
 
 
 def start_elsewhere(scenario: Scenario) -> Reset:
-    """The scenario's state a few minutes later, with other ids: what a request means does not hang
-    on either."""
+    """The scenario's state a few minutes later, with other ids. A request means the same there."""
     later = datetime.fromisoformat(scenario.clock) + timedelta(minutes=11)
     return Reset(state=scenario.initial_state, clock=later.isoformat(), seed=scenario.seed + 101)
 
 
 def list_writes(posed: ScenarioCase) -> list[int]:
-    """Places of the oracle's calls that may change something."""
+    """Positions of the oracle's calls that may change something."""
     reads = {tool.name for tool in posed.environment.tools if tool.effect == "query"}
     return [place for place, call in enumerate(posed.scenario.oracle) if call.name not in reads]
 
 
 def describe_reply(reply: Observation) -> str:
-    """What came of a call, in one line."""
+    """The result of a call in one line."""
     return (
         "ok" if reply.outcome == "ok" else f"{reply.outcome} ({reply.code}: {reply.message})"[:300]
     )

@@ -1,5 +1,5 @@
-"""Names and words a program writes, held against those it is known to use: what nobody reads again
-was misspelt."""
+"""Compares names and words that a program writes with those that are known. One that nothing else
+uses is misspelt."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,16 +18,15 @@ _BECOMES = re.compile(
 )
 _PREFIXES = ("new_", "old_", "updated_", "current_")
 _MOST_WORDS, _FEWEST_ROWS = 12, 3
-"""An attribute with more different values is no life cycle; one seen in fewer rows is not known
-well enough."""
+"""An attribute with more different values has no fixed set of states; one in fewer rows is not
+known well enough."""
 
 
 def attributes_are_spelt_alike(
     built: EnvironmentCase,  # noqa: ARG001
     exploration: ExplorationRun,
 ) -> Iterator[BrokenRelation]:
-    """A write that gives a row an attribute no row has, and leaves alone the one it is nearly named
-    like."""
+    """A write adds an attribute that no row has, and leaves one with a similar name unchanged."""
     known: dict[str, set[str]] = {}
     for state in exploration.starts:
         for row in list_rows(state):
@@ -64,8 +63,7 @@ def attributes_are_spelt_alike(
 
 
 def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """(attribute of a new row that no row has, the one it is nearly named like and which is empty
-    or left out)."""
+    """(attribute of a new row that no other row has, the similar one that is empty or missing)."""
     if len(change.path) != 2 or change.op != "add" or not is_object(change.after):
         return
     usual, row = known.get(change.path[0], set()), change.after
@@ -84,8 +82,8 @@ def _find_slips(change: Change, known: Mapping[str, set[str]]) -> Iterator[tuple
 def values_are_known(
     built: EnvironmentCase, exploration: ExplorationRun
 ) -> Iterator[BrokenRelation]:
-    """A write that moves a row to a word that neither rows, rules, interface nor comparisons
-    know."""
+    """A write sets a word that is not in the rows, the rules, the interface or the program's
+    comparisons."""
     source = "\n".join(built.environment.files.values())
     spoken = "\n".join(
         [*built.environment.rules, built.environment.policy_document, *_describe(exploration)]
@@ -118,8 +116,8 @@ def values_are_known(
                 ),
                 "",
             )
-            # A life cycle may well end in a word that nobody asks for again: only one that looks
-            # like another, or is spelt in capitals where no other is, is a slip.
+            # A last state is often never compared. So only a word that resembles another one, or
+            # has capitals where others have none, is a mistake.
             if near or (not change.after.islower() and all(map(str.islower, words))):
                 said = (
                     f"{observed.call.name} sets {'.'.join(change.path)} to {change.after!r}; known "
@@ -131,8 +129,8 @@ def values_are_known(
 def transitions_are_made(
     built: EnvironmentCase, exploration: ExplorationRun
 ) -> Iterator[BrokenRelation]:
-    """A word that the rules say something becomes, and that no change ever sets, though every
-    change was seen to do something."""
+    """The rules say that something becomes a word, and no change sets it, although every change had
+    some effect."""
     writes = list(exploration.writes())
     if {observed.call.name for observed in writes} != {
         name for name, tool in exploration.tools.items() if tool.effect == "change"
@@ -147,7 +145,8 @@ def transitions_are_made(
             for collection in _find_named(rule, exploration)
             for word in held.get(collection, ())
         }
-        # What comes from itself may well stay as it is.
+        # If a rule repeats the word, it may also be the state at the start, which no change has to
+        # set.
         words = [
             word
             for word in _BECOMES.findall(rule)
@@ -159,8 +158,7 @@ def transitions_are_made(
 
 
 def _find_named(rule: str, exploration: ExplorationRun) -> set[str]:
-    """Collections a rule speaks of, by the singular of their names; all of them where it names
-    none."""
+    """Collections whose singular a rule contains; all of them if there is none."""
     words = set(re.findall(r"[a-z]+", rule.casefold()))
     known = {collection for state in exploration.starts for collection in state}
     named = {
@@ -181,7 +179,7 @@ def _describe(exploration: ExplorationRun) -> Iterator[str]:
 
 
 def _list_words(states: Iterable[Json]) -> dict[tuple[str, str], set[str]]:
-    """(collection, attribute) → its values, where these are few short words that come again."""
+    """(collection, attribute) → its values, if these are few short words that repeat."""
     seen: dict[tuple[str, str], list[str]] = {}
     for state in states:
         for row in list_rows(state):
@@ -202,8 +200,8 @@ def _is_word(text: str) -> bool:
 
 
 def _is_near(one: str, other: str) -> bool:
-    """One is the other with a usual prefix or one or two letters more, or a long word within two
-    letters of it."""
+    """Whether one is the other with a usual prefix or one or two more letters, or both are long and
+    differ in two letters at most."""
     if any(one == prefix + other for prefix in _PREFIXES):
         return True
     shorter, longer = sorted((one, other), key=len)
@@ -215,7 +213,6 @@ def _is_near(one: str, other: str) -> bool:
 
 
 def _measure_distance(one: str, other: str) -> int:
-    """Edits from one text to the other."""
     row = list(range(len(other) + 1))
     for number, letter in enumerate(one, 1):
         last, row[0] = row[0], number
