@@ -1,1 +1,1 @@
-"""What several gates read in requests, facts and replies, and who is asked about a suspicion."""
+"""How several gates read requests, facts and replies, and how the judge decides on suspicions."""

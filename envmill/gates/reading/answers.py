@@ -1,8 +1,8 @@
-"""Whether what is to be told follows from what was read, or the words of the question fit another
-value better.
+"""Whether a fact to be told follows from the replies, or the question's words fit another value
+better.
 
-told value ─► readings that give it ─┐
-all readings ────────────────────────┴─► none gives it ─► underivable    each is outdone by another value's ─► wrong
+told value ─► candidate answers with that value ─┐
+all candidate answers ───────────────────────────┴─► none gives it ─► underivable    for each a better one with another value ─► wrong
 """
 
 import re
@@ -41,25 +41,25 @@ from schemas.scenario import Fact
 Standing = Literal["read", "unknown", "underivable", "outdone"]
 
 _CENTS = re.compile(r"(?:^|_)cents?$")
-"""Names of fields that hold cents."""
+"""Names of fields in cents."""
 _MOST_WORDS = 0.6
-"""Share of a text's words that have to be read for the text to be somebody's own summary."""
+"""Share of a text's words that replies must contain for the text to count as a summary of them."""
 _PLAIN_ANSWERS = frozenset(["yes", "no"])
 _DENIES = re.compile(
     r"\b(?:not|no|never|without|free (?:of|from)|longer|still|cannot|un\w+)\b|n't\b"
 )
-"""Words by which the answer to a question is not what the record says of it."""
+"""Words that turn the answer to a question into the opposite of what the record says."""
 _YES_OR_NO = frozenset(["yes", "no", "true", "false", "none", "nothing"])
 
 
 @dataclass(frozen=True)
 class FactCheck:
-    """One fact, and whether it follows."""
+    """One fact, and whether it follows from the replies."""
 
     fact: Fact
     standing: Standing
     how: str
-    """From what it follows, or what is the answer instead."""
+    """What the fact follows from, or the better answer."""
 
     @property
     def words(self) -> str:
@@ -69,7 +69,7 @@ class FactCheck:
         return f"{told}, which no reply shows and no count, sum or extreme of what was read gives"
 
     def ask(self) -> str:
-        """A neutral question; yes says that the answer is wrong or does not follow."""
+        """A neutral question. The answer yes means that the fact is wrong or does not follow."""
         if self.standing == "outdone":
             instead = self.how.partition(": ")[0]
             return (
@@ -91,7 +91,7 @@ class FactCheck:
 
 
 async def judge_answers(subject: ScenarioCase, means: GateContext) -> list[FactCheck]:
-    """Every fact that is a value; patterns ask for words, not for a truth."""
+    """Checks every fact that is a value. Patterns only ask for words."""
     facts = [fact for fact in subject.scenario.verifier.facts if fact.kind != "pattern"]
     if not facts or not subject.scenario.oracle:
         return []
@@ -103,7 +103,6 @@ async def judge_answers(subject: ScenarioCase, means: GateContext) -> list[FactC
 def judge(
     fact: Fact, subject: ScenarioCase, replies: Sequence[Observation], stock: StateIndex
 ) -> FactCheck:
-    """What it follows from, or what it should have been."""
     question = Question.of(subject.scenario, fact)
     tables = read_tables(
         question, subject.scenario.oracle, [reply.parts for reply in replies], stock
@@ -130,8 +129,8 @@ def judge(
             "",
         )
     others = find_sure([one for one in readings if not question.mark_value(one.value)])
-    # Who wishes for something has named no field that he wants to be told: only the row can be a
-    # wrong one.
+    # A request for a change names no field to report. So only the row can be wrong, and not the
+    # field.
     if subject.scenario.polarity != "answer":
         alike = {(one.what, one.table) for one in given}
         others = [one for one in others if (one.what, one.table) in alike]
@@ -151,8 +150,8 @@ def judge(
 def find_opposite(
     fact: Fact, sure: Sequence[CandidateAnswer], question: Question
 ) -> CandidateAnswer | None:
-    """The one field that is asked about and says yes where no is told, or no where yes is; a
-    question that denies turns it round."""
+    """The only requested field whose answer is yes instead of no, or no instead of yes; None if the
+    question contains a negation."""
     if str(fact.value).casefold() not in _PLAIN_ANSWERS or _DENIES.search(question.text):
         return None
     found = [one for one in sure if one.own and str(one.value).casefold() in _PLAIN_ANSWERS]
@@ -160,7 +159,7 @@ def find_opposite(
 
 
 def find_sure(readings: Iterable[CandidateAnswer]) -> list[CandidateAnswer]:
-    """Those that the words they account for leave no choice in."""
+    """Candidates that share their words and operation with no other value."""
     values: dict[tuple[int, str], dict[str, CandidateAnswer]] = {}
     for one in readings:
         values.setdefault((one.words, one.what), {})[str(one.value).casefold()] = one
@@ -170,8 +169,8 @@ def find_sure(readings: Iterable[CandidateAnswer]) -> list[CandidateAnswer]:
 def find_better(
     given: CandidateAnswer, others: Iterable[CandidateAnswer], question: Question, fact: Fact
 ) -> CandidateAnswer | None:
-    """A reading of another value that accounts for all that this one does, and for a word more of
-    what is asked or of the same field."""
+    """A candidate with another value that accounts for all words of the given one, and for more
+    words about the request or the same field."""
     for one in others:
         more = one.words & ~given.words
         if (
@@ -186,15 +185,14 @@ def find_better(
 
 
 def is_of_kind(fact: Fact, value: Json) -> bool:
-    """Whether a value could be the answer at all."""
+    """Whether the value has the type of the fact."""
     if fact.kind == "number":
         return read_plain_number(value) is not None
     return isinstance(value, str) and (fact.kind == "date") is bool(read_day(value))
 
 
 def is_same(fact: Fact, value: Json) -> bool:
-    """Whether a value that was read is what is to be told; of a text, each may be a part of the
-    other."""
+    """Whether the two values are equal. Texts may be parts of each other."""
     if fact.kind == "number":
         wanted, number = read_number(fact.value), read_plain_number(value)
         return wanted is not None and number is not None and _is_rounded(number, wanted)
@@ -214,8 +212,8 @@ def may_follow(
     stock: StateIndex,
     subject: ScenarioCase,
 ) -> bool:
-    """Whether somebody could know it all the same: from a text, from a rule, or in words of his
-    own."""
+    """Whether the fact may be known in another way: from a text, from a rule, or as a summary in
+    own words."""
     scenario, year = subject.scenario, int(subject.scenario.clock[:4])
     heard = KnownValues(year)
     for reply in replies:
@@ -236,8 +234,8 @@ def may_follow(
 
 
 def counts_new_rows(fact: Fact, subject: ScenarioCase, counted: Sequence[CandidateAnswer]) -> bool:
-    """Whether a count is right once the path's own changes are counted: a list that was read before
-    them lacks what they make."""
+    """Whether a count is right if the path's own changes are added: lists that were read earlier
+    lack them."""
     number, changes = read_plain_number(fact.value), len(list_writes(subject))
     counts = [read_plain_number(one.value) for one in counted if one.what.startswith("count")]
     return number is not None and any(
@@ -246,8 +244,8 @@ def counts_new_rows(fact: Fact, subject: ScenarioCase, counted: Sequence[Candida
 
 
 def is_shown_in_hundredths(fact: Fact, question: Question, replies: Sequence[Observation]) -> bool:
-    """Whether a reply counts an amount in cents that is asked for in euros, or has it in a field of
-    cents and nothing is to be counted."""
+    """Whether a reply has the amount in cents. The question must ask for euros, or the field must
+    be one of cents and nothing be counted."""
     number = read_plain_number(fact.value)
     if number is None:
         return False
@@ -266,7 +264,7 @@ def is_shown_in_hundredths(fact: Fact, question: Question, replies: Sequence[Obs
 
 
 def is_of_record(fact: Fact, question: Question, stock: StateIndex) -> bool:
-    """Whether it is what some record says under a field that is spoken of."""
+    """Whether a record contains the value in a field that the question mentions."""
     named = [
         name
         for name, values in stock.fields.items()
@@ -276,7 +274,7 @@ def is_of_record(fact: Fact, question: Question, stock: StateIndex) -> bool:
 
 
 def _is_own_summary(words: Sequence[str], replies: Sequence[Observation]) -> bool:
-    """Several words, most of which were read."""
+    """Whether the words are several, and most of them are in the replies."""
     shown = normalise(
         " ".join(
             str(leaf) for reply in replies for part in reply.parts for leaf in list_leaves(part)
@@ -289,7 +287,7 @@ def _is_own_summary(words: Sequence[str], replies: Sequence[Observation]) -> boo
 
 
 def _is_rounded(number: Decimal, wanted: Decimal) -> bool:
-    """Equal, or rounded to the decimals that are told."""
+    """Whether the numbers are equal, or become equal when rounded to the wanted decimals."""
     exponent = wanted.as_tuple().exponent
     places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
     return abs(number - wanted) < Decimal("0.000001") or (

@@ -1,5 +1,5 @@
-"""Calibrations of judges as data: a folder of JSON lines, one line for each judge, prompt and
-reason code.
+"""Stores calibrations of judges: a folder of JSON lines, one line for each judge, prompt and reason
+code.
 
 cases whose truth is known ─► both readings of each ─► counts by reason code ─► data/calibration/JUDGE.jsonl
 """
@@ -18,14 +18,14 @@ from envmill.models.session import ModelSession, name_judge
 from schemas.suspicion import JudgeCalibration, SuspicionCase
 
 SHIPPED = ROOT / "data/calibration/cases"
-"""Cases that come with EnvMill."""
+"""Cases that EnvMill ships."""
 FAIRNESS = ROOT / "data/calibration/fairness/cases.jsonl"
-"""Scenarios whose fairness is known, which come with EnvMill."""
+"""Scenarios of known fairness that EnvMill ships."""
 _ANY = "*"
 
 
 def read_calibrations(folder: Path) -> Iterator[JudgeCalibration]:
-    """Every line of every file, in name order. A folder that is not there holds none."""
+    """All calibrations of a folder, in order of file names; none if it does not exist."""
     for path in sorted(folder.glob("*.jsonl")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if line.strip():
@@ -33,7 +33,8 @@ def read_calibrations(folder: Path) -> Iterator[JudgeCalibration]:
 
 
 def read_cases(path: Path) -> list[SuspicionCase]:
-    """Cases out of a file of JSON lines, or out of every such file of a folder, in name order."""
+    """Cases from a file of JSON lines, or from all such files of a folder in order of their
+    names."""
     try:
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
@@ -46,16 +47,16 @@ def read_cases(path: Path) -> list[SuspicionCase]:
 
 
 async def calibrate(cases: Sequence[SuspicionCase], models: ModelSession) -> list[JudgeCalibration]:
-    """How the judge answers, by reason code. An outage ends it: half of the cases would say
-    something else."""
+    """Counts the judge's answers by reason code. An outage stops it, because counts of half of the
+    cases would mislead."""
     decisions = await asyncio.gather(*(_decide(case, models) for case in cases))
     codes = sorted({(case.gate, case.reason) for case in cases})
     return [_count(code, cases, decisions, models) for code in codes]
 
 
 def write_calibrations(found: Sequence[JudgeCalibration], folder: Path) -> Path:
-    """One file for each judge. A code that was calibrated again under the same prompt replaces its
-    line."""
+    """Writes one file for each judge. A new calibration replaces the line with the same code and
+    prompt."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{re.sub(r'[^a-z0-9.-]+', '-', found[0].model.lower())}.jsonl"
     fresh = {(one.gate, one.reason, one.prompt_hash) for one in found}

@@ -1,7 +1,7 @@
-"""Readings: what replies could be the answer to, each with the words of the question that it
-accounts for.
+"""Candidate answers: every value in the replies that may be the answer, with the words of the
+question that it accounts for.
 
-replies ─► tables of rows ─► cells, counts, sums, extremes and whose they are ─► Reading (value, words, field)
+replies ─► tables of rows ─► cells, counts, sums, extremes and their rows ─► CandidateAnswer (value, words, field)
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,24 +15,21 @@ from schemas.base import Json, is_array, is_object
 from schemas.environment import Call
 
 _MOST_ROWS, _MOST_FILTERS = 400, 12
-"""Rows of one table that are read, and subsets of it that are counted: a question has few words."""
+"""Rows read per table, and subsets of them: a question has few words."""
 
 
 @dataclass(frozen=True)
 class CandidateAnswer:
-    """One possible answer."""
-
     value: Json
     words: Mask
-    """Words of the question it accounts for."""
+    """Words of the question that the answer accounts for."""
     own: Mask
-    """Those of them that say what is asked: the field's name, the operation."""
+    """Those of them that name the field or the operation."""
     what: str
     """Operation and field."""
     where: str
     """Table, or row."""
     table: str
-    """Table."""
 
 
 @dataclass
@@ -41,25 +38,25 @@ class ReplyRow:
 
     fields: Mapping[str, Json]
     own: Mask
-    """Words of the question that say something of it."""
+    """Words of the question that describe the object."""
     words: Mask
-    """Besides, those that say something of rows it refers to."""
+    """These words, and those that describe rows it refers to."""
 
 
 @dataclass
 class ReplyTable:
-    """Objects that stand under one name in the replies of one tool."""
+    """Objects under the same name in the replies of one tool."""
 
     name: str
     words: Mask
-    """Words that name it."""
+    """Words that name the table."""
     rows: list[ReplyRow] = field(default_factory=list[ReplyRow])
 
 
 def read_tables(
     question: Question, calls: Sequence[Call], replies: Sequence[Sequence[Json]], stock: StateIndex
 ) -> list[ReplyTable]:
-    """All tables; what a call asked for is said of each row of its reply."""
+    """All tables of the replies. The arguments of a call describe every row of its reply."""
     tables: dict[str, ReplyTable] = {}
     described: dict[str, Mask] = {}
     for call, parts in zip(calls, replies, strict=False):
@@ -82,8 +79,8 @@ def read_tables(
 
 
 def list_objects(value: Json, name: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """(name it stands under, plain fields) of objects anywhere inside; rows under keys of their own
-    stand under the name of all."""
+    """(name, plain fields) of all objects inside. An object of rows under their keys passes its
+    name on to the rows."""
     if is_array(value):
         for one in value:
             yield from list_objects(one, name)
@@ -99,8 +96,8 @@ def list_objects(value: Json, name: str) -> Iterator[tuple[str, Mapping[str, Jso
 
 
 def describe_fields(question: Question, fields: Mapping[str, Json], table: str) -> Mask:
-    """What is said of an object's plain values, and what their fields are called; a number is said
-    where its field is, or as in `box 2`."""
+    """Words for an object's values and their fields. A number only counts with its field's name, or
+    after a label, as in `box 2`."""
     words = 0
     for name, value in fields.items():
         said = 0 if is_array(value) else question.mark_value(value)
@@ -116,7 +113,7 @@ def describe_fields(question: Question, fields: Mapping[str, Json], table: str) 
 def describe_references(
     question: Question, fields: Mapping[str, Json], stock: StateIndex, described: dict[str, Mask]
 ) -> Mask:
-    """What is said of the rows that an object refers to."""
+    """Words that describe the rows an object refers to."""
     words = 0
     for value in fields.values():
         words |= describe_key(question, value, stock, described)
@@ -126,7 +123,7 @@ def describe_references(
 def describe_key(
     question: Question, value: Json, stock: StateIndex, described: dict[str, Mask]
 ) -> Mask:
-    """What is said of the row under a key, and of those it refers to in turn."""
+    """Words that describe the row with this key, and rows it refers to."""
     if not isinstance(value, str) or not (home := stock.find_home(value)):
         return 0
     if value not in described:
@@ -145,7 +142,7 @@ def describe_key(
 
 
 def list_readings(question: Question, tables: Iterable[ReplyTable]) -> Iterator[CandidateAnswer]:
-    """Every answer that the tables give without a calculation of more than one step."""
+    """Every answer that needs at most one step of calculation."""
     for table in tables:
         for row in table.rows:
             yield from _read_cells(question, table, row)
@@ -158,7 +155,7 @@ def _read_cells(question: Question, table: ReplyTable, row: ReplyRow) -> Iterato
         own = question.mark_name(name)
         for one in value if is_array(value) else [value]:
             if _is_plain(one):
-                # A value does not describe itself: who asks for it has not said it.
+                # The value's own words do not count: who asks for a value does not say it.
                 yield CandidateAnswer(
                     one,
                     table.words | row.words | own,
@@ -170,7 +167,7 @@ def _read_cells(question: Question, table: ReplyTable, row: ReplyRow) -> Iterato
 
 
 def _list_subsets(table: ReplyTable) -> Iterator[list[ReplyRow]]:
-    """All rows, and those of which the same is said, of themselves or with the rows they refer
+    """All rows, and subsets that the same words describe, without or with the rows they refer
     to."""
     seen: set[tuple[int, ...]] = set()
     for masks in ([row.own for row in table.rows], [row.words for row in table.rows]):
@@ -186,7 +183,8 @@ def _list_subsets(table: ReplyTable) -> Iterator[list[ReplyRow]]:
 def _read_together(
     question: Question, table: ReplyTable, rows: list[ReplyRow]
 ) -> Iterator[CandidateAnswer]:
-    """How many, and of each field of numbers or days the sum, the extremes, and whose they are."""
+    """The number of rows, and for each field of numbers or dates the sum, the extremes and their
+    rows."""
     words = table.words
     common = rows[0].words
     for row in rows:
@@ -232,8 +230,8 @@ def _read_together(
 def _read_extremes(
     question: Question, table: ReplyTable, rows: list[ReplyRow], name: str, words: Mask
 ) -> Iterator[CandidateAnswer]:
-    """The most and the least of a field, and, where that is asked for, what else is said of the row
-    that has it."""
+    """The highest and lowest values of a field. If the question asks for one, also the other fields
+    of its row."""
     pairs: list[tuple[float | str, ReplyRow]] = [(_rank(row.fields[name]), row) for row in rows]
     timely = not _is_number(rows[0].fields[name])
     for best, often, of_days in ((max, "highest", "last"), (min, "lowest", "first")):

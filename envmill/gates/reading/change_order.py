@@ -1,5 +1,5 @@
-"""What a request's sentences say of the reference path's changes: in which order they are wanted,
-which nobody wants, which otherwise."""
+"""Compares the request's sentences with the reference path's changes: in which order they are
+wanted, which are unasked, and which have other amounts."""
 
 import re
 from collections import Counter
@@ -27,18 +27,18 @@ _TURNS_ROUND = re.compile(
     r"\b(?:before|first|once|prior|earlier|until|unless|when|as soon as|after (?!that\b|which\b|"
     r"this\b))"
 )
-"""Words that ask for another order than they stand in."""
+"""Words that may reverse the order of what follows them."""
 _WAITS = re.compile(
     r"\b(?:once|when|until(?! \d)|unless|as soon as|after|last|lastly|finally|later|in the end|"
     r"only then)\b"
 )
-"""Words by which a sentence asks for something that comes later than what follows it."""
+"""Words by which a sentence asks for something later than the next sentence does."""
 _GOES_FIRST = re.compile(
     r"\b(?:beforehand|prior to|before (?:that|this|these|those|any|all|you|doing|the))\b"
     r"|\b(?:but|though|however)\b.*\bfirst\b|\S+\s+\S+\s+\S+.*\bfirst\b"
 )
-"""Words by which a sentence asks for something sooner than what it follows. One that begins with
-`First` only counts."""
+"""Words by which a sentence asks for something earlier than the sentence before. A sentence that
+starts with `First` only counts."""
 _NAMED_FIRST = "".join(
     rf"(?<!\b{word} )" for word in ("the", "very", "a", "our", "my", "your", "his", "her", "their")
 )
@@ -52,8 +52,8 @@ _DEMANDS = re.compile(
     r"|in (?:this|that|the following) order"
     r"|one after (?:the other|another)|one by one|step by step|next,|to (?:begin|start) with)\b"
 )
-"""Words that demand an order. Wishes that stand one after the other, numbered or not, ask for none;
-neither do "the very first day", "he stays until six then" and "we are then short of one"."""
+"""Words that demand an order. A list of wishes demands none, numbered or not; neither do "the very
+first day", "he stays until six then" and "we are then short of one"."""
 _JOINS = re.compile(
     r"\b(?:and|then|because|so that|after(?! \d)|afterwards|plus|next|also|too|as well|followed|"
     r"whereupon"
@@ -61,24 +61,25 @@ _JOINS = re.compile(
     r"|before (?:\w+ing|that|this|these|it|you|i|we|they|he|she|the|a|an|all|any))\b"
     r"(?: (?:then|also|after that|afterwards|next)\b)?|[;+](?=.*\w)"
 )
-"""Words by which one sentence asks for two things."""
+"""Words that join two wishes in one sentence."""
 _OPENING = 12
-"""Characters in which a sentence joins itself to the one before."""
+"""Number of characters in which a sentence refers to the one before."""
 _DEPTH = 2
-"""References followed from a row: what people call one is often what another is called."""
+"""Number of references followed from a row, because people often call a row by the name of another
+one."""
 
 
 def order_as_asked(subject: ScenarioCase, asked: RequestAlignment) -> list[int] | None:
-    """Places of the changes in the order asked for; None where none is demanded, where it is the
-    path's own, or words turn it round."""
+    """Positions of the changes in the requested order. None if no order is demanded, if it is the
+    path's, or if words may reverse it."""
     if not _DEMANDS.search(normalise(subject.scenario.request)):
         return None
     return order_by_sentences(asked) or order_by_words(subject)
 
 
 def order_by_words(subject: ScenarioCase) -> list[int] | None:
-    """By where the request first speaks of what is each change's alone; None where it does not of
-    each."""
+    """Sorts changes by where the request first mentions a value unique to each; None if some change
+    has none."""
     stock, writes = StateIndex.of(subject.scenario.initial_state), list_writes(subject)
     text = normalise(subject.scenario.request)
     words = {place: set(list_words(subject, place, stock)) for place in writes}
@@ -96,7 +97,7 @@ def order_by_words(subject: ScenarioCase) -> list[int] | None:
 
 
 def list_words(subject: ScenarioCase, place: int, stock: StateIndex) -> Iterator[str]:
-    """Values of a change, and what the rows it is about are called."""
+    """Values of a change, and names of its rows."""
     arguments = subject.scenario.oracle[place].arguments
     for name, value in (
         (name, leaf) for name, given in arguments.items() for leaf in list_leaves(given)
@@ -107,7 +108,7 @@ def list_words(subject: ScenarioCase, place: int, stock: StateIndex) -> Iterator
 
 
 def order_by_sentences(asked: RequestAlignment) -> list[int] | None:
-    """By the sentence that asks for each."""
+    """Sorts changes by the sentence that asks for each."""
     ordered = iter(sort_as_asked(asked.known, asked))
     places = [next(ordered).place if one.sentence >= 0 else one.place for one in asked.wishes]
     return None if places == [one.place for one in asked.wishes] else places
@@ -116,7 +117,7 @@ def order_by_sentences(asked: RequestAlignment) -> list[int] | None:
 def sort_as_asked(
     known: Sequence[RequestedChange], asked: RequestAlignment
 ) -> list[RequestedChange]:
-    """Sorted by sentence, where no word keeps one behind another."""
+    """Sorts changes by sentence, unless words of the request keep the order of the path."""
     ordered = list(known)
     for _ in known:
         for place, (soon, late) in enumerate(pairwise(ordered)):
@@ -130,9 +131,9 @@ def sort_as_asked(
 
 
 def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether a name, or more than one word, says which sentence asks for it, and the other's does
-    not show all that and more. No sentence
-    by which the two would stand as the path has them may name either of them as well."""
+    """Whether the later change's sentence is certain: it shows a name or several words, and the
+    other sentence does not show more. No sentence that would keep the path's order may name either
+    change as well."""
     here, there = (late.list_shown(asked.texts[each.sentence]) for each in (late, soon))
     if not (len(here) > 1 or not all(str(sign).islower() for _, sign in here)) or here < there:
         return False
@@ -142,8 +143,8 @@ def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignmen
 
 
 def _is_named_best(change: RequestedChange, others: Iterable[int], asked: RequestAlignment) -> bool:
-    """Whether its sentence names it better than each of these does: words such as `urgent` are said
-    of many rows."""
+    """Whether its own sentence names the change better than the others do. Words such as `urgent`
+    describe many rows."""
     own = _weigh_names(change, asked.texts[change.sentence])
     return all(_weigh_names(change, asked.texts[number]) < own for number in others)
 
@@ -157,11 +158,10 @@ def _weigh_names(change: RequestedChange, text: Question) -> float:
 
 
 def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether the request says in words that what it asks for first comes later.
+    """Whether the request says in words that its first wish comes later.
 
-    "Before that" may be about every wish of its sentence, or order two wishes of it. It is about
-    every one if the path does all of them
-    before the late change.
+    "Before that" may refer to every wish of its sentence, or order two of them. It refers to all if
+    the path does all of them before the late change.
     """
     waits, goes_first = (
         _WAITS.search(asked.texts[late.sentence].text),
@@ -174,8 +174,8 @@ def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignme
 
 
 def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
-    """Changes that no sentence asks for: what speaks of their rows asks for others, as many as it
-    has parts."""
+    """Changes that no sentence asks for: the sentence about their rows asks for others, as many as
+    it has parts."""
     for one in asked.known:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
         if (
@@ -189,8 +189,8 @@ def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
 
 
 def _goes_with_others(wish: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether a sentence that asks for other changes says what is this one's alone, and goes on as
-    often as it takes to ask for it, too."""
+    """Whether a sentence with other wishes says a value of this change alone, and has enough parts
+    to ask for it as well."""
     for number, text in enumerate(asked.texts):
         others = [one for one in asked.wishes if one.sentence == number]
         if number != wish.sentence and others and count_joins(text, others) >= len(others):
@@ -201,8 +201,8 @@ def _goes_with_others(wish: RequestedChange, asked: RequestAlignment) -> bool:
 
 
 def count_joins(text: Question, wishes: Sequence[RequestedChange]) -> int:
-    """How often a sentence goes on to something else: behind its opening, and behind the first word
-    of what it asks for."""
+    """Number of words that join another wish to a sentence, after its opening and after the first
+    word of its wishes."""
     signs = {sign for wish in wishes for sign in wish.list_telling(text)}
     begin = max(
         _OPENING, min(text.find_start(mask_sign(sign, text)) for sign in signs) if signs else 0
@@ -213,8 +213,8 @@ def count_joins(text: Question, wishes: Sequence[RequestedChange]) -> int:
 def _mentions_more(
     rival: RequestedChange, one: RequestedChange, shown: set[Sign], told: set[Sign]
 ) -> bool:
-    """All that and more; of two changes of which it says the same, the first is the one that is
-    asked for."""
+    """Whether the sentence mentions more signs of the rival. If it mentions the same, it asks for
+    the first one."""
     return shown < told or (
         shown == told and rival.place < one.place and rival.call.name != one.call.name
     )
@@ -223,10 +223,11 @@ def _mentions_more(
 def list_other_amounts(
     asked: RequestAlignment, shown: Sequence[set[Decimal]]
 ) -> Iterator[tuple[RequestedChange, Decimal, Decimal]]:
-    """Changes with an amount that their sentence does not say, and the one it says instead, which
-    nothing in it uses or is called by.
+    """(change, its amount, another amount in the sentence) for changes whose sentence does not say
+    their amount. Nothing else in the sentence uses the other amount or is named by it.
 
-    What the sentence says in other words or units, or by what was shown before the call, is said.
+    Amounts in other words or units count as said, and so do results of amounts that earlier replies
+    showed.
     """
     for one in asked.known:
         text = asked.read_on(one)
@@ -239,7 +240,7 @@ def list_other_amounts(
         }
         if mine <= said.keys() or asked.may_be_elsewhere(one):
             continue
-        # Said twice and used once, it is said of something else as well.
+        # An amount that is said twice and used once also belongs to something else.
         used = Counter(amount for each in asked.list_beside(one) for amount in list_amounts(each))
         texts = {
             sign
@@ -253,7 +254,7 @@ def list_other_amounts(
             if find_words(text, sign)
             for number in read_numbers(sign)
         }
-        # `In two rounds` counts the calls of one tool, and is no amount of any.
+        # `In two rounds` counts the calls of a tool.
         rounds = Counter(each.call.name for each in asked.wishes)[one.call.name]
         counts = {Decimal(rounds)} if rounds > 1 else set[Decimal]()
         if spare := (said - used).keys() - named - counts:

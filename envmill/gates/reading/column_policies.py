@@ -1,7 +1,7 @@
-"""Slips in the policies of columns, as one scenario shows them.
+"""Mistakes in column policies that one scenario shows.
 
-a wish that lands in an exempt column · chance in a hard one · a column that is not exempt, and the
-verifier does not ask for it
+a wish that ends in an exempt column · chance in a hard column · a column that is not exempt, but
+that the verifier does not check
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,14 @@ from schemas.database import Column, Table
 from schemas.scenario import Change, Scenario, Verifier
 
 _SHORTEST = 3
-"""Characters of a text that nobody says by accident."""
+"""Length from which a text is not said by accident."""
 
 
 def find_exempt_wish(
     tables: Sequence[Table], scenario: Scenario, ending: Ending
 ) -> tuple[str, str] | None:
-    """(reason code, words) when the user says a value, the reference path uses it, and it ends
-    where nobody looks."""
+    """(reason code, words) if the user says a value that the reference path writes into an exempt
+    column, where nothing checks it."""
     told = KnownValues.of(list_told(scenario), int(scenario.clock[:4]))
     used = [leaf for call in scenario.oracle for leaf in list_leaves(call.arguments)]
     for place, _, column, value in _list_cells(tables, diff_states(ending.initial, ending.final)):
@@ -39,8 +39,8 @@ def find_exempt_wish(
 def list_altered(
     tables: Sequence[Table], right: Ending, other: Ending
 ) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The right end with one written value another one, of each that is not exempt and that chance
-    does not decide."""
+    """The right final state with one value changed, for each written value that is neither exempt
+    nor random."""
     known = {table.name: table for table in tables}
     again = {
         (place, canonical_json(value))
@@ -65,8 +65,8 @@ def list_altered(
 
 
 def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
-    """Hard columns whose value chance decides: any value of their type passes, and `exempt` would
-    say so."""
+    """Hard columns with random values. The verifier accepts any value of the type there, so
+    `exempt` would be the honest policy."""
     hard = {
         f"{table.name}.{column.name}"
         for table in tables
@@ -87,8 +87,7 @@ def list_chance(tables: Sequence[Table], verifier: Verifier) -> list[str]:
 def _list_cells(
     tables: Sequence[Table], changes: Sequence[Change], *, keys: bool = False
 ) -> Iterator[tuple[str, tuple[str, str, str], Column, Json]]:
-    """Every value that was written, with its column and its place; keys left out unless they are
-    asked for."""
+    """Every written value with its column and its place. Keys are left out by default."""
     known = {
         (table.name, one.name): one
         for table in tables

@@ -1,4 +1,4 @@
-"""What `that hive` stands for in a request: the one of its kind that was named last before it."""
+"""Resolves `that hive` in a request to the hive that was named last before it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,12 +8,12 @@ from envmill.toolgraph.words import split_name
 from schemas.base import Json
 
 _SHORTEST = 2
-"""Letters of a name."""
+"""Length of the shortest name."""
 
 
 def name_antecedents(sentences: Sequence[str], stock: StateIndex) -> list[str]:
-    """The sentences, with the name behind each word that only points to it; one that points to
-    nothing named stays alone."""
+    """The sentences, with a name added after each reference. References to nothing named stay as
+    they are."""
     homes = {" ".join(split_name(name)): name for name in stock.rows}
     if not homes:
         return list(sentences)
@@ -44,7 +44,7 @@ def _name_all(
 
 
 def find_last(rows: Mapping[str, Mapping[str, Json]], text: str) -> str:
-    """The name of a row that a text speaks of last; empty where it names none."""
+    """The name of the row that the text mentions last; empty if it mentions none."""
     places = (
         (place.end(), name)
         for name in _list_names(rows)
@@ -54,7 +54,7 @@ def find_last(rows: Mapping[str, Mapping[str, Json]], text: str) -> str:
 
 
 def _list_names(rows: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
-    """Texts that one row alone has in their column."""
+    """Texts that occur once in their column."""
     held = [
         (column, value)
         for row in rows.values()

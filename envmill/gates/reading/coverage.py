@@ -1,8 +1,8 @@
-"""Rules that no stored test breaks: a reader names the missing calls, the jail makes them, and the
-judge reads what was accepted.
+"""Finds rules that no stored test breaks. A reader names the missing calls, the jail makes them,
+and the judge reads the accepted ones.
 
-rules, tools, tests with their ends ─► reader ─► missing calls ─► jail ─┬─ refused: a test more
-                                                                        └─ accepted ─► judge, twice yes ─► a test that is red
+rules, tools, tests with their ends ─► reader ─► missing calls ─► jail ─┬─ refused: a new test
+                                                                        └─ accepted ─► judge, twice yes ─► a failing test
 """
 
 import asyncio
@@ -26,16 +26,16 @@ PROMPT = Prompt.load(
 )
 
 _STATES, _LONGEST = 2, 30_000
-"""Initial states that are shown, those of most tests first, and characters of one."""
+"""Number of initial states shown (those with the most tests), and longest state in characters."""
 _MESSAGE = 120
 BREAKS = "breaks the rule: "
-"""How the names of such tests begin; what follows is the rule."""
+"""Prefix of the names of such tests; the rule follows."""
 _INTERFACE = ("invalid_arguments", "unknown_tool")
 
 
 @dataclass(frozen=True)
 class MissedRule:
-    """A call that breaks a rule, made from a state that tests start from."""
+    """A call that breaks a rule, from a state that tests start from."""
 
     rule: str
     state: dict[str, Json]
@@ -43,7 +43,7 @@ class MissedRule:
 
     @property
     def name(self) -> str:
-        """As a test is called."""
+        """Name of its test."""
         return f"{BREAKS}{self.rule}"
 
 
@@ -86,8 +86,8 @@ def show_tests(
 async def ask_missing(
     environment: Environment, played: Sequence[Played], models: ModelSession
 ) -> list[MissedRule]:
-    """Calls of tools that exist, under rules that exist, from states that were shown; BadReply
-    where there is no usable reply."""
+    """Calls of existing tools, under existing rules, from shown states. Raises BadReply if no reply
+    is usable."""
     states = pick_states([test for test, _ in played])
     if not states or not environment.rules:
         return []
@@ -105,7 +105,7 @@ async def ask_missing(
 
 
 def is_refused(seen: Sequence[Observation]) -> bool:
-    """Whether the program itself refused the last call, and did what comes before it."""
+    """Whether the program itself refused the last call after it had accepted the calls before."""
     return (
         all(one.outcome == "ok" for one in seen[1:-1])
         and seen[-1].outcome == "rejection"
@@ -120,7 +120,7 @@ def is_accepted(seen: Sequence[Observation]) -> bool:
 async def confirm(
     case: EnvironmentCase, missed: MissedRule, seen: Sequence[Observation], models: ModelSession
 ) -> bool:
-    """Whether both readings find that the rule forbids what was accepted."""
+    """Whether both readings say that the rule forbids the accepted call."""
     calls = [*missed.told.setup, missed.told.call]
     question = (
         f"Does the rule {missed.rule!r} forbid the last call that was executed, "

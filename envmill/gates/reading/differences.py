@@ -1,7 +1,7 @@
-"""How a blind reader's understanding differs from what the reference path does and the verifier
-wants.
+"""Compares a blind reader's understanding with what the reference path does and the verifier
+demands.
 
-wanted changes ─► played: passes? ─yes─► nothing differs
+wanted changes ─► played: passes? ─yes─► no difference
                      └─no─► each change beside a write of the path ─► rows, values, decisions ─► put into the path: passes? ─no─► difference
 answers ─► facts of the verifier      readings ─► pairs that end differently
 """
@@ -23,8 +23,8 @@ from schemas.reading import ReadChange, ReaderReply, TwoReadings, Understanding
 from schemas.scenario import LEFT_ALONE, Fact
 
 _OTHERS = 6
-"""Other rows that are tried where a reader says that none is determined: one that is paid shows
-that the choice is free."""
+"""Number of other rows tried where a reader finds several possible. One that passes shows that the
+choice is free."""
 _LONGEST = 300
 """Characters of a candidate in a question."""
 _UNLIKE = "something else altogether"
@@ -35,20 +35,20 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class PathDisagreement:
-    """One point in which the reader and the path disagree."""
+    """One point on which the reader and the path disagree."""
 
     code: str
     words: str
     """For the author: what the reader understood, and what the path does."""
     question: str
-    """For the judge: neutral, with both candidates in an order that does not tell which is
-    whose."""
+    """For the judge: a neutral question, in which the order of the candidates does not tell whose
+    they are."""
     seen: Json
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """A write of the path, and the reader's change that stands for it."""
+    """A write of the path, and the reader's change that corresponds to it."""
 
     place: int
     call: Call
@@ -58,7 +58,7 @@ class _Pair:
 async def find_differences(
     subject: ScenarioCase, means: GateContext, reply: ReaderReply
 ) -> list[PathDisagreement]:
-    """Surest first: rows and values, answers, decisions, and at last what is read in two ways."""
+    """Most certain ones first: rows and values, answers, decisions, and finally readings."""
     comparison = _Comparison(subject, means, reply)
     found = [
         *await comparison.compare_changes(),
@@ -69,7 +69,7 @@ async def find_differences(
 
 
 class _Comparison:
-    """One reply beside one scenario."""
+    """Compares one reply with one scenario."""
 
     def __init__(self, subject: ScenarioCase, means: GateContext, reply: ReaderReply) -> None:
         self._subject, self._scenario, self._reply = subject, subject.scenario, reply
@@ -79,8 +79,6 @@ class _Comparison:
         self._writes = list_writes(subject)
         changing = {tool.name for tool in subject.environment.tools if tool.effect == "change"}
         self._changes = [self._resolve(one) for one in reply.changes if one.tool in changing]
-
-    # Changes.
 
     async def compare_changes(self) -> list[PathDisagreement]:
         doing = [one for one in self._changes if one.decision == "do"]
@@ -116,7 +114,7 @@ class _Comparison:
         return [*found, *map(self._describe_extra, extra)]
 
     def _pair(self) -> list[_Pair]:
-        """Each write with the change of the same tool that agrees with it most."""
+        """Each write with the most similar change of the same tool."""
         pairs: list[_Pair] = []
         left = list(enumerate(self._changes))
         ranked = [
@@ -161,8 +159,8 @@ class _Comparison:
         return found
 
     def _compare_unread(self, place: int, rest: Sequence[ReadChange]) -> list[PathDisagreement]:
-        """A write that no change of the reader stands for. Another way to the same rows is none of
-        our business."""
+        """A write without a corresponding change of the reader. Nothing is reported if another
+        change covers its rows."""
         call = self._scenario.oracle[place]
         rows = set(self._list_rows(call.arguments))
         if rows and any(rows <= set(self._list_rows(change.arguments)) for change in rest):
@@ -196,7 +194,7 @@ class _Comparison:
         )
 
     def _describe_clear(self, changes: Sequence[ReadChange]) -> PathDisagreement:
-        """The person is to be asked what is meant, and to the reader it is clear."""
+        """The agent should ask what is meant, but the reader finds it clear."""
         said = " … ".join(dict.fromkeys(one.words for one in changes))
         told = " and ".join(_render(one.tool, one.arguments) for one in changes)
         words = (
@@ -219,7 +217,7 @@ class _Comparison:
         )
 
     def _describe_asked(self, change: ReadChange) -> PathDisagreement:
-        """Nothing is done, and the reader would have to ask before it could say so."""
+        """The path does nothing, but the reader would have to ask first."""
         lacking = ", ".join(change.undetermined)
         words = (
             f"by the words {change.words!r} a reader cannot tell which {lacking} of "
@@ -235,7 +233,7 @@ class _Comparison:
         )
 
     def _describe_other(self, pair: _Pair, name: str, ours: Json, theirs: Json) -> PathDisagreement:
-        """Both candidates, in an order of their own."""
+        """Both candidates, sorted."""
         both = sorted({self._describe(name, one) for one in (ours, theirs) if one is not None})
         told = "no value" if ours is None else self._describe(name, ours)
         words = (
@@ -298,8 +296,6 @@ class _Comparison:
             code, words, question, {"call": pair.place + 1, "reader": pair.change.decision}
         )
 
-    # Ends.
-
     def _put_after_reads(self, changes: Sequence[ReadChange]) -> tuple[Call, ...]:
         reads = [
             call for place, call in enumerate(self._scenario.oracle) if place not in self._writes
@@ -307,7 +303,7 @@ class _Comparison:
         return (*reads, *(Call(name=one.tool, arguments=one.arguments) for one in changes))
 
     def _swap(self, pair: _Pair, name: str, ours: Json, theirs: Json) -> tuple[Call, ...]:
-        """The path with the reader's value. A row is swapped wherever a later call names it."""
+        """The path with the reader's value. Later calls that name the row change, too."""
         keyed = ours is not None and bool(self._stock.find_home(ours, name))
 
         def put(place: int, call: Call) -> Call:
@@ -327,14 +323,14 @@ class _Comparison:
         return tuple(put(place, call) for place, call in enumerate(self._scenario.oracle))
 
     async def _passes(self, calls: tuple[Call, ...]) -> bool:
-        """Whether these calls, with the last words of the path, are paid."""
+        """Whether these calls pass with the last words of the path."""
         if any(call.name not in self._tools for call in calls):
             return False
         (trial,) = await self._trials.play([Attempt("as read", calls, self._trials.last_words())])
         return trial.verdict.outcome == "pass"
 
     async def _is_free(self, pair: _Pair, name: str) -> bool:
-        """Whether the verifier takes another value as well: then the choice is the agent's."""
+        """Whether the verifier accepts another value, so that the agent may choose."""
         ours = pair.call.arguments[name]
         others: Iterable[Json] = _list_unlike(ours)
         if home := self._stock.find_home(ours, name):
@@ -346,11 +342,8 @@ class _Comparison:
                 return True
         return False
 
-    # Values.
-
     def _resolve(self, change: ReadChange) -> ReadChange:
-        """Rows that are called by their name under their key, and no argument that the tool does
-        not take or that is left empty."""
+        """Replaces names of rows by their keys, and drops empty and unknown arguments."""
         tool = self._tools[change.tool]
         known: Mapping[str, Json] = tool.parameters.get("properties", {})
         named = {
@@ -361,8 +354,8 @@ class _Comparison:
         return change.model_copy(update={"arguments": named})
 
     def _find_key(self, name: str, value: Json) -> Json:
-        """The key of the one row of the table that the parameter points to and that bears this
-        name; otherwise the value itself."""
+        """The key of the only row with this name in the parameter's table; otherwise the value
+        itself."""
         if (
             not isinstance(value, str)
             or self._stock.find_home(value, name)
@@ -385,8 +378,8 @@ class _Comparison:
         return _fold(ours) == _fold(theirs)
 
     def _is_telling(self, name: str, value: Json) -> bool:
-        """Whether a value that the path leaves at its default has to be right: no text of
-        somebody's own, and not the default."""
+        """Whether a value matters that the path leaves out: it is not the default, and not a free
+        text."""
         schema: Mapping[str, Json] = {}
         for tool in self._tools.values():
             schema = tool.parameters.get("properties", {}).get(name, schema)
@@ -402,7 +395,7 @@ class _Comparison:
                 yield home, str(value)
 
     def _describe(self, name: str, value: Json) -> str:
-        """A value; of a row its key, and what a reader sees of it."""
+        """The value; for a row, its key and its fields."""
         home = self._stock.find_home(value, name)
         if not home:
             return canonical_json(value)[:_LONGEST]
@@ -418,10 +411,8 @@ class _Comparison:
         )
         return f"{value} ({shown})"[:_LONGEST]
 
-    # Answers.
-
     def compare_answers(self) -> Iterator[PathDisagreement]:
-        """Facts that no answer says, where an answer says something else instead."""
+        """Facts that no answer contains, although an answer says something else instead."""
         facts = [
             replace_rivals(fact) for fact in self._scenario.verifier.facts if fact.kind != "pattern"
         ]
@@ -456,8 +447,8 @@ class _Comparison:
                 )
 
     def _find_instead(self, fact: Fact, spare: Sequence[str]) -> str:
-        """The answer that is about the same: it names another value of the same field, or of the
-        same kind and speaks of it; or empty."""
+        """The answer on the same subject: it names another value of the field, or has the fact's
+        type and mentions its words; otherwise empty."""
         questions = {one.answer: one.question for one in self._reply.answers}
         rivals = self._list_rivals(fact)
         about = set(split_words(normalise(fact.name)))
@@ -480,8 +471,7 @@ class _Comparison:
         return spare[0] if alone else ""
 
     def _list_rivals(self, fact: Fact) -> list[str]:
-        """Other values of the fields that hold the fact's value, and what the verifier itself
-        lists."""
+        """Other values of the fields that contain the fact's value, and the verifier's rivals."""
         same = [values for values in self._stock.fields.values() if fact.value in values]
         return [
             str(one)
@@ -489,8 +479,6 @@ class _Comparison:
             for one in values
             if one != fact.value and len(str(one)) > 1
         ]
-
-    # Readings.
 
     def compare_readings(self) -> Iterator[PathDisagreement]:
         for pair in self._reply.readings:
@@ -507,9 +495,8 @@ class _Comparison:
                 )
 
     def _ends_differently(self, pair: TwoReadings) -> bool:
-        """Where nothing is to be done both may say so. Whoever is to ask back is given two readings
-        on purpose: one that is asked
-        about in one reading and done in the other is none of these."""
+        """Whether the readings lead to different ends. If the path changes nothing, exactly one
+        reading must act: such requests may have two readings on purpose."""
         doing = [one.decision == "do" for one in (pair.one, pair.other)]
         if self._scenario.polarity in LEFT_ALONE:
             return any(doing) and not all(doing)
@@ -517,7 +504,7 @@ class _Comparison:
 
 
 def replace_rivals(fact: Fact) -> Fact:
-    """The fact without rivals, looked for in any message: a reader may say more."""
+    """The fact without rivals, expected in any message, because a reader may say more."""
     return fact.model_copy(update={"where": "any", "rivals": []})
 
 
@@ -538,7 +525,7 @@ def _render(tool: str, arguments: Mapping[str, Json]) -> str:
 
 
 def _fold(value: Json) -> str:
-    """One form of a plain value: numbers, days and words as they are compared elsewhere."""
+    """A comparable form of a plain value."""
     if (number := read_plain_number(value)) is not None:
         return f"{number.normalize():f}"
     if day := read_day(value):
@@ -547,7 +534,7 @@ def _fold(value: Json) -> str:
 
 
 def _list_unlike(value: Json) -> list[Json]:
-    """Another value of the same kind."""
+    """Other values of the same type."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int | float):

@@ -1,5 +1,4 @@
-"""Whether the words of a request tell one row from another in a way that comparing values does not
-show.
+"""Whether a request's words distinguish two rows where a comparison of values does not.
 
 `the lowest mileage` ─► which has the least     `not locked` ─► which is locked     `the printer that skips lines` ─► whose text has it
 """
@@ -28,12 +27,12 @@ _FURTHER: Mapping[str, str] = {
 }
 _YES, _NO = frozenset(["1", "true", "yes"]), frozenset(["0", "false", "no"])
 _SHORTEST = 3
-"""Letters of a word that tells."""
+"""Length of the shortest word that counts."""
 
 
 def distinguish(target: Row, rival: Row, fitting: Sequence[Row], text: str) -> bool:
-    """Whether a normalised text means the target and not the rival; `fitting` are all rows that the
-    text fits as well."""
+    """Whether a normalised text means the target and not the rival. `fitting` are all rows that the
+    text fits."""
     if any(is_excluded(name, target.get(name), value, text) for name, value in rival.items()):
         return True
     left = [
@@ -45,7 +44,7 @@ def distinguish(target: Row, rival: Row, fitting: Sequence[Row], text: str) -> b
 
 
 def is_excluded(name: str, ours: Json, theirs: Json, text: str) -> bool:
-    """Whether a row is left out by a word such as `not locked`, or by `locked` where it is not."""
+    """Whether words such as `not locked` exclude the other row, or `locked` one that is not."""
     if ours == theirs or str(ours) == str(theirs):
         return False
     if {str(ours).casefold(), str(theirs).casefold()} <= _YES | _NO:
@@ -59,7 +58,7 @@ def is_excluded(name: str, ours: Json, theirs: Json, text: str) -> bool:
 
 
 def is_only_denied(value: str, text: str) -> bool:
-    """Whether a value is said, and each time to say that it is not meant."""
+    """Whether the text mentions the value, but only to exclude it."""
     spans = find_words(text, value)
     return bool(spans) and all(is_denied(text, span) or _is_turned(text, span) for span in spans)
 
@@ -76,10 +75,10 @@ def _is_turned(text: str, span: tuple[int, int]) -> bool:
 
 
 def is_extreme(target: Row, others: Sequence[Row], text: str) -> bool:
-    """Whether the text asks for the most or the least of something, and of the rows that it fits
-    the target alone has that."""
+    """Whether the text asks for the most or the least of something, which only the target among
+    these rows has."""
     fields = [name for name, value in target.items() if _is_measure(value)]
-    # A field that is named counts alone: the lowest mileage says nothing of prices.
+    # If the text names a field, only that field counts: the lowest mileage is not the lowest price.
     named = [name for name in fields if any(find_words(text, word) for word in cut_name(name))]
     for name in named or fields:
         ours, theirs = target[name], [row.get(name) for row in others]
@@ -103,8 +102,8 @@ def _asks(operations: Sequence[str], text: str) -> bool:
 
 
 def has_own_word(target: Row, rival: Row, text: str) -> bool:
-    """Whether the text says a word of a longer text of the target that the rival's lacks, and none
-    that only the rival's has."""
+    """Whether the text contains a word that only the target's longer text has, and none that only
+    the rival's has."""
     said = {stem(word) for word in split_words(text)}
     for name, ours in target.items():
         theirs = rival.get(name)
@@ -115,7 +114,8 @@ def has_own_word(target: Row, rival: Row, text: str) -> bool:
             and ours != theirs
         ):
             mine, other = _list_stems(ours), _list_stems(theirs)
-            # What both texts share is said too, or the word stands for something else.
+            # The text must also contain a word of both, or the first one may refer to something
+            # else.
             if said & (mine - other) and said & mine & other and not said & (other - mine):
                 return True
     return False

@@ -1,5 +1,5 @@
-"""What a judge is shown of an item: its texts, the reference path and the rows that matter, and
-nothing that names a gate."""
+"""What a judge sees of an item: its texts, the reference path and the relevant rows, but nothing
+that names a gate."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,24 +14,24 @@ from schemas.scenario import Scenario
 from schemas.suspicion import SuspicionItem, ToolText
 
 _MOST_ROWS, _LONGEST = 40, 12_000
-"""Rows of a state, and characters of the calls that were executed."""
+"""Rows of a state, and characters of the executed calls."""
 _REPLY = 800
 """Characters of one reply on the reference path."""
 _OURS = frozenset({"gate", "reason", "detail", "relation", "class", "question", "said"})
-"""Keys of evidence under which a gate's own words stand."""
+"""Keys of evidence that contain the gate's own words."""
 _WORD = re.compile(r"\w{3,}")
 _SHORTEST = 2
-"""Characters of a quote: a single letter occurs in everything."""
+"""Length of the shortest quote: single letters occur in every text."""
 
 
 def describe(
     subject: EnvironmentCase | ScenarioCase, finding: Finding, replies: Sequence[Observation] = ()
 ) -> SuspicionItem:
-    """The item as a judge reads it. Evidence is shown of environments only: a scenario is judged by
-    its texts and its reference path.
+    """The item for the judge. Only environments show evidence: a scenario is judged by its texts
+    and its reference path.
 
-    `replies` are those to the calls of the path, where it was played. The outline of a brief is left out: it says of the tools what the
-    tools say themselves.
+    `replies` are those to the path's calls, if it was played. The brief's outline is left out,
+    because it repeats what the tools say.
     """
     scenario = subject.scenario if isinstance(subject, ScenarioCase) else None
     item = describe_item(subject, finding.question, replies)
@@ -45,7 +45,7 @@ def describe(
 def describe_item(
     subject: EnvironmentCase | ScenarioCase, question: str, replies: Sequence[Observation] = ()
 ) -> SuspicionItem:
-    """The item without evidence; the rows that the question names are among those shown."""
+    """The item without evidence, with the rows that the question names."""
     environment = subject.environment
     scenario = subject.scenario if isinstance(subject, ScenarioCase) else None
     calls = [call.model_dump(mode="json") for call in scenario.oracle] if scenario else []
@@ -67,8 +67,8 @@ def describe_item(
 
 
 def list_told(scenario: Scenario) -> list[str]:
-    """What the user can tell, in an order that storing a scenario keeps: verify asks what the
-    repair loop asked, and pays for it once."""
+    """The user's facts, sorted as storing a scenario keeps them. So verify asks the same question
+    as the repair loop, and pays only once."""
     return [f"{name}: {value}" for name, value in sorted(scenario.user.facts.items())]
 
 
@@ -80,8 +80,8 @@ def show_tools(environment: Environment) -> list[ToolText]:
 
 
 def _add_replies(calls: Sequence[dict[str, Json]], replies: Sequence[Observation]) -> list[Json]:
-    """Each call with what it answered, shortened. Rows are picked by the calls alone, so they stay
-    the same."""
+    """Each call with its shortened reply. Rows are chosen by the calls alone, so replies do not
+    change them."""
     return [
         call | ({"reply": _describe_reply(reply)} if reply else {})
         for call, reply in zip_longest(calls, replies[: len(calls)])
@@ -97,7 +97,7 @@ def _describe_reply(reply: Observation) -> str:
 
 
 def holds_quote(item: SuspicionItem, quote: str) -> bool:
-    """Whether the words occur in the item, blanks, quotation marks and case aside."""
+    """Whether the item contains the quote. Blanks, quotation marks and case are ignored."""
     wanted = _flatten(quote)
     return len(wanted) >= _SHORTEST and any(
         wanted in _flatten(text) for text in _list_texts(item.model_dump(mode="json"))
@@ -105,8 +105,7 @@ def holds_quote(item: SuspicionItem, quote: str) -> bool:
 
 
 def _list_texts(value: Json) -> Iterator[str]:
-    """Each text by itself, and each part as JSON, since rows and calls are quoted as they are
-    printed."""
+    """Each text, and each part as JSON, because models quote rows and calls as they are printed."""
     if is_object(value) or is_array(value):
         yield canonical_json(value)
         for part in value.values() if is_object(value) else value:
@@ -120,7 +119,7 @@ def _flatten(text: str) -> str:
 
 
 def pick_rows(state: dict[str, Json], named: str) -> Json:
-    """Rows that are named first, then those that share most words with what names them."""
+    """Named rows first, then those that share the most words with the naming text."""
     words = set(_WORD.findall(named.casefold()))
     rows = [
         (table, key, row)
@@ -134,8 +133,8 @@ def pick_rows(state: dict[str, Json], named: str) -> Json:
         for _, key, row in rows
     ]
     called = [bool(re.search(rf"(?<!\w){re.escape(key)}(?!\w)", named)) for _, key, _ in rows]
-    # Equals by name: the order in which a state holds them may change when it is stored, and
-    # another question would be paid for again.
+    # Ties are sorted by name. The order in a state may change in storage, and a new question would
+    # be paid for again.
     order = sorted(
         range(len(rows)), key=lambda place: (not called[place], -shared[place], rows[place][:2])
     )[:_MOST_ROWS]
@@ -146,7 +145,7 @@ def pick_rows(state: dict[str, Json], named: str) -> Json:
 
 
 def _strip(evidence: Json) -> Json:
-    """Evidence without what the gate itself says of it."""
+    """Evidence without the gate's own words."""
     if is_object(evidence):
         return {name: _strip(part) for name, part in evidence.items() if name not in _OURS}
     return [_strip(part) for part in evidence] if is_array(evidence) else evidence

@@ -1,4 +1,4 @@
-"""How often a mapper and a judge are right about scenarios whose fairness is known.
+"""Measures how often a mapper and a judge are right about scenarios of known fairness.
 
 case ─► map ─► findings ─► two readings each ─► outcome ─► counts by planted fault
 """
@@ -20,18 +20,18 @@ HONEST = "honest"
 
 
 class FairnessCount(NamedTuple):
-    """Of the cases with one fault, or of the honest ones."""
+    """Counts of the cases with one fault, or of the honest ones."""
 
     what: str
     cases: int
     suspected: int
-    """The map shows something."""
+    """The map shows some fault."""
     confirmed: int
-    """The judge confirms any of it: found, or, of an honest case, a false alarm."""
+    """The judge confirms some fault: a hit, or a false alarm in an honest case."""
     named: int
-    """It confirms the planted fault by its own code."""
+    """The judge confirms the planted fault by its own code."""
     unread: int
-    """No usable map came."""
+    """No map was usable."""
 
 
 def read_fairness_cases(path: Path) -> list[FairnessCase]:
@@ -50,8 +50,8 @@ def read_fairness_cases(path: Path) -> list[FairnessCase]:
 async def try_fairness(
     cases: Sequence[FairnessCase], models: ModelSession
 ) -> list[FairnessOutcome]:
-    """Each case as S16 would have it. An outage ends it: half of the cases would say something
-    else."""
+    """Checks each case as S16 does. An outage stops it, because results of half of the cases would
+    mislead."""
     return list(await asyncio.gather(*(_try(case, models) for case in cases)))
 
 
@@ -82,7 +82,7 @@ async def _try(case: FairnessCase, models: ModelSession) -> FairnessOutcome:
 
 
 def count_outcomes(outcomes: Sequence[FairnessOutcome]) -> Iterator[FairnessCount]:
-    """By planted fault, all faults together, and the honest ones."""
+    """Counts by planted fault, for all faults, and for honest cases."""
     planted = [one for one in outcomes if one.planted]
     for code in sorted({one.planted for one in planted}):
         yield _count(code, [one for one in planted if one.planted == code])

@@ -1,8 +1,8 @@
-"""What people know without being told: values that a tool's interface lists, and values that other
-words of theirs amount to.
+"""Values that people know without being told: values listed in a tool's interface, and numbers that
+other words stand for.
 
 schema, descriptions ─► values listed there                  `planned, under_way, done or cancelled`
-`the third floor`, `a dozen`, `25 kg`, `one more` ─► 3, 12, 25000, what is there and one
+`the third floor`, `a dozen`, `25 kg`, `one more` ─► 3, 12, 25000, an existing amount plus one
 """
 
 import re
@@ -20,7 +20,7 @@ _EXAMPLES = re.compile(
     r"(?i)\b(?:such as|for example|for instance|e\.g\.|like|say)\b[^.;)]*|\((?:e\.g\.|such as|for "
     r"example)[^)]*\)"
 )
-"""What a description names as an example it does not list."""
+"""Examples in a description, which do not count as listed."""
 _ORDINALS = [
     "zeroth",
     "first",
@@ -66,10 +66,10 @@ _COUNTS: Mapping[str, Decimal] = {
         "empty": Decimal(0),
     },
 }
-"""Numbers that people say in other words than the plain ones up to twelve."""
+"""Words for numbers, other than the plain ones up to twelve."""
 _FACTORS = tuple(map(Decimal, (7, 12, 24, 30, 60, 100, 1000, 3600)))
-"""Weeks in days, years in months, dozens, days in hours, hours in minutes, euros in cents,
-kilograms in grams."""
+"""Days per week, months per year, units per dozen, hours per day, minutes per hour, cents per euro,
+grams per kilogram, and the like."""
 _UNITS = re.compile(
     r"(?i)\d\s*(?:kg|km|kilo\w*|g|grams?|t|tonnes?|tons?|m|metres?|meters?|cm|mm|l|lit\w+|ml|h|"
     r"hrs?|hours?|min\w*|s|secs?|seconds?|days?"
@@ -80,7 +80,7 @@ _HUNDREDFOLD = re.compile(
     r"(?i)\b(?:euros?|eur|usd|gbp|chf|dollars?|pounds?|francs?|metres?|meters?)\b|\d\s?(?:m|"
     r"eur)\b|[$€£]"
 )
-"""Units of which programs count the hundredths."""
+"""Units that programs count in hundredths."""
 _STEP = re.compile(
     r"\b(?:more|less|fewer|another|extra|additional|further|increase\w*|rais\w+|lower\w*|reduc\w+|"
     r"cut|up by|down by"
@@ -98,13 +98,11 @@ _WHOLE = re.compile(
     r"whatever|whole"
     r"|as (?:early|late|soon|long|few|little|far)|earliest|latest)\b"
 )
-"""Words by which an amount is worked out from what is there: by adding to it, by a share of it, or
-of all of it."""
+"""Words that derive an amount from existing ones: by adding, as a share, or as the whole."""
 
 
 def list_values(tool: Tool | None, path: str) -> tuple[list[Json], str]:
-    """Values that the schema of an argument lists, and the words of the interface about it,
-    examples left out."""
+    """Values in the schema of an argument, and the interface's words about it without examples."""
     schema: Json = tool.parameters if tool else {}
     for name in path.split("."):
         schema = _unwrap(schema)
@@ -117,8 +115,8 @@ def list_values(tool: Tool | None, path: str) -> tuple[list[Json], str]:
 
 
 def is_listed(value: Json, tool: Tool | None, path: str) -> bool:
-    """Whether whoever reads the interface knows a value. A number in a description is a limit; a
-    choice among numbers is listed."""
+    """Whether the interface lists the value. A number in a description is only a limit; one among
+    choices is listed."""
     listed, words = list_values(tool, path)
     return value in listed or (
         isinstance(value, str) and holds_words(words.replace("_", " "), value.replace("_", " "))
@@ -126,7 +124,7 @@ def is_listed(value: Json, tool: Tool | None, path: str) -> bool:
 
 
 def _unwrap(schema: Json) -> Json:
-    """Through lists and optional parts to the object inside."""
+    """The object inside lists and optional parts."""
     while is_object(schema) and "properties" not in schema:
         options: Json = schema.get("anyOf", [])
         inside: Json = schema.get("items") or next(
@@ -151,7 +149,8 @@ def _list_choices(schema: Json) -> Iterator[Json]:
 
 
 def list_spoken(normal: str) -> set[Decimal]:
-    """Numbers of a text in words: ordinals, dozens, tens; `twenty-five` is 20, 5 and 25."""
+    """Numbers that a text says in words: ordinals, dozens, tens. `twenty-five` gives 20, 5 and
+    25."""
     words = re.findall(r"[a-z]+", normal)
     found = [(place, _COUNTS[word]) for place, word in enumerate(words) if word in _COUNTS]
     tens = {place: number for place, number in found if number in range(20, 100, 10)}
@@ -178,8 +177,8 @@ def list_spoken(normal: str) -> set[Decimal]:
 
 
 def amounts_to(number: Decimal, told: KnownValues, there: set[Decimal]) -> bool:
-    """Whether a number is one that was said in other words or units, or that words such as `more`
-    make of what is there."""
+    """Whether the number was said in other words or units, or words such as `more` derive it from
+    existing amounts."""
     spoken = list_spoken(told.normal)
     if number in spoken:
         return True
@@ -193,8 +192,8 @@ def amounts_to(number: Decimal, told: KnownValues, there: set[Decimal]) -> bool:
 
 
 def is_combined(number: Decimal, normal: str, said: set[Decimal], there: set[Decimal]) -> bool:
-    """Whether the words make it of a number that was said and one that is there, or of those that
-    are there."""
+    """Whether the words derive it from a said and an existing number, or from existing ones
+    alone."""
     pairs = [(one, other) for one in said for other in there]
     if _STEP.search(normal) and any(
         number in (one + other, other - one, other + one * other / 100, other - one * other / 100)
@@ -218,7 +217,7 @@ def is_combined(number: Decimal, normal: str, said: set[Decimal], there: set[Dec
 
 
 def is_relative(normal: str) -> bool:
-    """Whether a text speaks of an amount by what is there."""
+    """Whether a text derives an amount from existing ones."""
     return any(words.search(normal) for words in (_STEP, _SHARE, _WHOLE))
 
 
@@ -232,7 +231,7 @@ def is_converted(number: Decimal, known: set[Decimal]) -> bool:
 
 
 def is_in_hundredths(value: Json | Decimal, told: KnownValues) -> bool:
-    """Whether an amount was said in a unit of which it counts the hundredths, as cents of euros."""
+    """Whether the amount counts hundredths of what was said, as cents of euros."""
     number = read_plain_number(value)
     return number is not None and number / 100 in told.numbers and has_hundredths(told.plain)
 
@@ -242,7 +241,7 @@ def has_hundredths(text: str) -> bool:
 
 
 def is_written_otherwise(value: str, told: KnownValues, seen: KnownValues) -> bool:
-    """A time of day, a weekday, a telephone number or a plural that was said in another form."""
+    """Whether a time of day, a weekday, a telephone number or a plural was said in another form."""
     if re.fullmatch(r"\d{1,2}:\d\d(?::\d\d)?", value):
         return _mentions_time(told.normal)
     if value.casefold() in _WEEKDAYS:
@@ -262,7 +261,7 @@ def is_written_otherwise(value: str, told: KnownValues, seen: KnownValues) -> bo
 
 
 def find_root(word: str) -> str:
-    """One form for one and many, and for `ends`, `ended` and `ending`."""
+    """One form for singular and plural, and for `ends`, `ended` and `ending`."""
     root = re.sub(r"(?:ing|ed)$", "", stem(word))
     return (root if len(root) >= _SHORTEST_ROOT else stem(word)).removesuffix("e")
 
@@ -270,11 +269,11 @@ def find_root(word: str) -> str:
 _WEEKDAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _SOON = re.compile(r"\b(?:today|tomorrow|tonight|yesterday|day after|weekend)\b")
 _FROM_THERE = re.compile(r"\b(?:days|weeks?|nights|next|following|later|earlier)\b")
-"""Words by which a day is counted from another one."""
+"""Words that count a day from another one."""
 _SHORTEST_ROOT = 3
-"""Letters of a verb without its ending."""
+"""Length of the shortest verb without its ending."""
 _FEWEST_DIGITS = 6
-"""Digits of a telephone or account number."""
+"""Digits of the shortest telephone or account number."""
 
 
 def _mentions_time(normal: str) -> bool:

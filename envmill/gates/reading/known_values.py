@@ -1,8 +1,7 @@
-"""What somebody who reads knows: the words, numbers and dates of texts and replies, whatever their
-spelling.
+"""The words, numbers and dates that a reader of texts and replies knows, in any spelling.
 
 request, facts, policy ─┐
-replies so far         ─┴─► Knowledge ─► does it hold this value?
+replies so far         ─┴─► KnownValues ─► do they contain this value?
 """
 
 import re
@@ -19,7 +18,7 @@ from schemas.scenario import Scenario
 
 _LIST_ITEM = re.compile(r"(?m)^\s*(?:\(?(?:\d+|[a-z])[.)]|[-–—*•·])\s")
 _DASH = re.compile(r"(?<=\S)\s+[-–—]\s+(?=[$€£]?\s?\d)")
-"""A dash between words, and no sign of a number."""
+"""A dash between words, not the sign of a number."""
 COUNTED = re.compile(
     r"(?i)\b(two|three|four|five|six|\d) (?:other |more )?(?:things|wishes|requests|tasks|changes|"
     r"matters|items to do)\b"
@@ -27,32 +26,30 @@ COUNTED = re.compile(
 """A count of wishes, which is no amount."""
 _ISO_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _MOST_TEXT = 20_000
-"""Characters of one reply that are read as words."""
+"""Characters of one reply that are read as text."""
 
 
 def strip_numbering(text: str) -> str:
-    """The text, normalised, without the numbers and marks of a list's items, dashes before numbers,
-    and counts of wishes."""
+    """The normalised text without list markers, dashes before numbers, and counts of wishes."""
     return normalise(COUNTED.sub("things", _DASH.sub(", ", _LIST_ITEM.sub("\n", text))))
 
 
 def read_numbers(text: str) -> Sequence[Number]:
-    """Every number of a text that numbers nothing."""
+    """Every number of a text, except those that number an item."""
     return find_numbers(strip_numbering(text))
 
 
 def read_dates(text: str) -> Sequence[Day]:
-    """Every date of a text."""
     return find_dates(normalise(text))
 
 
 def holds_words(normal: str, value: Json) -> bool:
-    """Whether a normalised text holds a value's words, one after the other."""
+    """Whether a normalised text contains the value's words in a row."""
     return bool(find_words(normal, str(value)))
 
 
 def list_leaves(value: Json) -> Iterator[Json]:
-    """Plain values anywhere inside, names of fields left out."""
+    """Plain values anywhere inside, without names of fields."""
     if is_object(value):
         for one in value.values():
             yield from list_leaves(one)
@@ -64,13 +61,11 @@ def list_leaves(value: Json) -> Iterator[Json]:
 
 
 def read_part(part: Json) -> Json:
-    """What a part of a reply says."""
     return part.get("value") if part.get("type") == "json" else part.get("text", "")
 
 
 def read_day(value: Json) -> str:
-    """A value that is a date, perhaps with a time, and nothing else, as ISO text; empty for any
-    other."""
+    """ISO date of a value that is a date, with or without a time; otherwise empty."""
     found = _ISO_DAY.fullmatch(value) if isinstance(value, str) else None
     try:
         return date.fromisoformat(found[1]).isoformat() if found else ""
@@ -79,16 +74,16 @@ def read_day(value: Json) -> str:
 
 
 def list_told(scenario: Scenario) -> list[str]:
-    """What the user says: the request, and the facts that can be had for the asking."""
+    """What the user says: the request, and the facts that the agent can ask for."""
     return [scenario.request, *(str(leaf) for leaf in list_leaves(scenario.user.facts))]
 
 
 @dataclass
 class KnownValues:
-    """What was read so far."""
+    """Values that were read so far."""
 
     year: int
-    """Of dates that name none."""
+    """Year of dates without one."""
     normal: str = ""
     """All texts, normalised."""
     plain: str = ""
@@ -98,8 +93,8 @@ class KnownValues:
     values: set[str] = field(default_factory=set[str])
     """Plain values of replies, casefolded."""
     _found: dict[str, bool] = field(default_factory=dict[str, bool], repr=False, compare=False)
-    """Wording → whether the texts hold it: gates ask for the same few values of a state once for
-    each change."""
+    """Wording → whether the texts contain it. Gates look for the same few values once for each
+    change."""
     _found_in: str = field(default="", repr=False, compare=False)
 
     @classmethod
@@ -110,14 +105,14 @@ class KnownValues:
         return knowledge
 
     def read(self, text: str) -> None:
-        """Take in a text."""
+        """Add the words of a text."""
         self.plain += f"{text}\n"
         self.normal += f"{normalise(text)}\n"
         self.numbers |= {one.value for one in read_numbers(text)}
         self.dates |= {_render_day(one, self.year) for one in read_dates(text)}
 
     def take(self, reply: Json) -> None:
-        """Take in a reply's plain values."""
+        """Add the plain values of a reply."""
         for leaf in list_leaves(reply):
             if isinstance(leaf, bool):
                 continue
@@ -140,7 +135,7 @@ class KnownValues:
         if day := read_day(value):
             return day in self.dates
         if str(value) in ("A", "I") and not re.search(rf"(?<!\w){value}(?!\w)", self.plain):
-            # `a` is a word of every text, and no name of anything.
+            # Every text contains the word `a`, which is then no name.
             return str(value).casefold() in self.values
         return str(value).casefold() in self.values or self._holds_words(str(value))
 
@@ -153,7 +148,7 @@ class KnownValues:
 
 
 def read_plain_number(value: Json | Decimal) -> Decimal | None:
-    """A number, or a text that is one and nothing else."""
+    """The value as a number, if it is a number or a text that consists of one."""
     if isinstance(value, bool):
         return None
     try:

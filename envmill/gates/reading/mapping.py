@@ -1,8 +1,8 @@
-"""Whether request and verifier are fair to each other: a reader maps each demand to the words that
+"""Whether request and verifier are fair to each other. A reader maps each demand to the words that
 ask for it, and each wish to a demand.
 
 request, rules, policy, tools, demands in plain sentences ─► mapper ─► sources, wishes, hints, readings
-quotes looked up here ─► a demand without words · a wish without a demand · words that show the way · two readings: suspicions
+quotes, found in the texts ─► a demand without words · a wish without a demand · words that show the way · two readings: suspicions
 """
 
 import re
@@ -22,40 +22,40 @@ from schemas.suspicion import SuspicionItem
 PROMPT = Prompt.load(Path(__file__).parents[1] / "prompts" / "mapper.md", MapperInput, MapperReply)
 
 REST = Demand(id="rest", text="Nothing else is changed: no other row, column, file or process.")
-"""What every verifier demands, and nobody has to ask for."""
+"""Every verifier demands this, and nobody has to ask for it."""
 MOST = 3
-"""Findings of a map that are put to the judge, gravest first: each takes two readings."""
+"""Findings of a map that go to the judge, most serious first: each takes two readings."""
 _CUT = re.compile(r"\s*(?:…|\.{3}|\[…\]|\[\.{3}\])\s*")
-"""Where a reader leaves words of a quote out."""
+"""Marks of words that a reader left out of a quote."""
 _SPELLED_FREELY = re.compile(
     r"In (?:the last|some) message the agent tells the user (?:'\d{4}-\d\d-\d\d'|"
     r"-?\d+(?:\.\d+)?)(?![\w'])"
 )
-"""A demand to tell a date or a number, which any spelling meets: where it is asked for, it asks for
-nothing beyond."""
+"""A demand to tell a date or a number, in any spelling. Once it is asked for, it demands nothing
+more."""
 _ORDER: tuple[FairnessCode, ...] = ("unasked", "two_readings", "unchecked", "shows_way")
 
 
 @dataclass(frozen=True)
 class Unfairness:
-    """One thing that the map shows."""
+    """One unfair point that the map shows."""
 
     code: FairnessCode
     words: str
-    """For the author: what is wrong and how it is mended."""
+    """For the author: what is wrong, and how to repair it."""
     question: str
-    """Neutral, for the judge; yes says that it is unfair."""
+    """For the judge: a neutral question. The answer yes means that it is unfair."""
 
 
 def list_demands(subject: ScenarioCase) -> list[Demand]:
-    """Each demand in a plain sentence."""
+    """All demands in plain sentences."""
     rendered = kind_of(subject.environment).render_demands(subject.environment, subject.scenario)
     return [*(Demand(id=f"d{number}", text=text) for number, text in enumerate(rendered, 1)), REST]
 
 
 def show_map(item: SuspicionItem, date: str, demands: Sequence[Demand]) -> MapperInput:
-    """What the mapper is shown: what the judge is shown of a scenario, without the reference path,
-    and the demands."""
+    """The mapper's input: what the judge sees of a scenario without the reference path, and the
+    demands."""
     shared = {
         name: getattr(item, name)
         for name in MapperInput.model_fields
@@ -78,7 +78,8 @@ async def ask_map(subject: ScenarioCase, models: ModelSession) -> MapperReply:
 def find_unfair(
     reply: MapperReply, item: SuspicionItem, demands: Sequence[Demand]
 ) -> list[Unfairness]:
-    """What the map shows, gravest first. A quote that is not there counts as none."""
+    """All unfair points, most serious first. A quote that does not occur in the texts does not
+    count."""
     known = {one.id: one for one in demands}
     texts = item.model_copy(
         update={
@@ -110,7 +111,7 @@ def find_unfair(
 
 
 def ask_unasked(demand: str) -> str:
-    """Whether a demand asks for more than anybody does."""
+    """Asks whether a demand exceeds what the texts ask for."""
     return (
         "Could careful work meet all that the request, what the user can tell, the rules and the "
         "policy document ask for, with all that "
@@ -120,7 +121,7 @@ def ask_unasked(demand: str) -> str:
 
 
 def ask_unchecked(words: str, demands: Sequence[str]) -> str:
-    """Whether a wish could be left undone unseen."""
+    """Asks whether the agent could ignore a wish unnoticed."""
     listed = " ".join(f"({number}) {text}" for number, text in enumerate(demands, 1))
     return (
         f"Do the words {words!r} of the request wish for something, beyond a courtesy or a "
@@ -132,7 +133,7 @@ def ask_unchecked(words: str, demands: Sequence[str]) -> str:
 
 
 def ask_hint(words: str) -> str:
-    """Whether words show the way."""
+    """Asks whether words reveal the solution."""
     return (
         f"Do the words {words!r} of the request tell the agent how to work, by naming a tool or a "
         "parameter, an id that only the system "
@@ -141,7 +142,7 @@ def ask_hint(words: str) -> str:
 
 
 def ask_readings(words: str, one: str, other: str) -> str:
-    """As the blind reader's question is put."""
+    """Asks in the words of the blind reader's question."""
     return (
         f"Can the words {words!r} be understood in both of these ways, and would the work then "
         f"end differently: (a) {one}; (b) {other}?"
@@ -151,8 +152,8 @@ def ask_readings(words: str, one: str, other: str) -> str:
 def _list_unasked(
     reply: MapperReply, texts: SuspicionItem, known: Mapping[str, Demand]
 ) -> Iterator[Unfairness]:
-    """Demands without words first, then those that ask for more than the words do. What the mapper
-    forgot is asked about, too."""
+    """Demands without words first, then those that exceed their words. Demands that the mapper
+    forgot count as without words."""
     told = {one.id: one for one in reply.sources}
     rank = {identity: place for place, identity in enumerate(known)}
     for demand in sorted(
@@ -181,7 +182,7 @@ def _is_mapped(source: DemandSource | None, texts: SuspicionItem) -> bool:
 
 
 def _is_there(quote: str, texts: SuspicionItem) -> bool:
-    """All passages of it."""
+    """Whether all passages of the quote occur."""
     parts = [part for part in _CUT.split(quote) if part]
     return bool(parts) and all(holds_quote(texts, part) for part in parts)
 
@@ -218,6 +219,6 @@ def _blame_readings(words: str, one: str, other: str) -> str:
 
 
 def _sort_readings(one: Understanding, other: Understanding) -> tuple[str, str]:
-    """In an order of their own, so that the question does not tell which is the verifier's."""
+    """Both readings, sorted, so that the question does not tell which one the verifier has."""
     first, second = sorted(f"{each.meaning} [{each.decision}]" for each in (one, other))
     return first, second

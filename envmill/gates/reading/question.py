@@ -1,6 +1,6 @@
 """A question as a list of words, and which of them a name, a value or an operation accounts for.
 
-request, name of the fact, sentence of the last words ─► words, each a bit ─► mask of what is accounted for
+request, name of the fact, sentence of the last words ─► words, each a bit ─► mask of the words accounted for
 """
 
 import re
@@ -31,7 +31,7 @@ OPERATIONS: dict[str, str] = {
     "first": r"earliest|first|oldest|soonest|next",
     "mean": r"average|mean|on average",
 }
-"""What is asked to be done with rows → how people ask for it."""
+"""Operation on rows → words that ask for it."""
 
 _ARITHMETIC = re.compile(
     r"\b(?:differences?|(?:more|less|fewer|longer|shorter|cheaper|dearer|older|younger|further|"
@@ -40,7 +40,7 @@ _ARITHMETIC = re.compile(
     r"|remain(?:s|ing)?|how (?:long|old|far)|days? (?:between|from|until)"
     r"|per ?cent|percentage|share|ratio|times as|double|twice|apart)\b|%"
 )
-"""Signs of a calculation of more than one step."""
+"""Signs of a calculation with more than one step."""
 _WISHED = re.compile(
     r"(?i)\b(?:want(?:s|ed)?|wish(?:es)?|(?:would|'d) like|needs?|expects?|demands?|have|gets?|"
     r"makes?|marks?|sets?"
@@ -50,22 +50,22 @@ _WISHED = re.compile(
     r"|but|for|from|until|till|by"
     r"|before|at|as|because|since|so|now|today|right|again|please)\b))"
 )
-"""A wish for a state, which follows what it is wished of."""
+"""A wished state, which follows the thing it is wished for."""
 _WISHED_VALUE = re.compile(
     r"(?i)\b(?:(?:should|must|shall|has to|needs? to|is to|to) (?:have|get|bear|carry|be)|give|"
     r"set|change|put|make|enter)\b"
     r"(?P<between>(?:(?!\b(?:with|whose|that|which|"
     r"who)\b)[^.,;:!?\n]){1,80}?)(?P<quoted>'[^'\n]+'|\"[^\"\n]+\"|“[^”\n]+”)"
 )
-"""A quoted text behind a word that gives it to something; behind `with` or `whose` it says which
-one is meant."""
+"""A quoted text after a word that assigns it. After `with` or `whose` it identifies a thing
+instead."""
 _ASKS = re.compile(
     r"(?i)\?|\b(?:tell|let (?:me|us) know|text|inform|answer|report|confirm|say|write back|ring|"
     r"how (?:many|much"
     r"|long|often|old)|which|who|whose"
     r"|(?:want|need|like) to know|what)\b"
 )
-"""Words by which a sentence of an errand asks for an answer."""
+"""Words of a sentence that asks for an answer."""
 EMPTY = frozenset(
     re.findall(
         r"\w+",
@@ -78,13 +78,13 @@ EMPTY = frozenset(
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, in words: also how the fact is named, and what stands beside the answer in the
-    reference path's last words."""
+    """The question with the fact's name, and the text around the answer in the reference path's
+    last words."""
 
     text: str
-    """Normalised, the answer itself left out."""
+    """Normalised text without the answer itself."""
     letters: str = ""
-    """Single letters that are said as a name: `zone D`."""
+    """Single letters used as names: `zone D`."""
 
     @classmethod
     def of(cls, scenario: Scenario, fact: Fact) -> "Question":
@@ -101,11 +101,11 @@ class Question:
         )
 
     def mark_name(self, name: str) -> Mask:
-        """Words that a field, a tool or a collection is called by, in whatever number."""
+        """Words that name a field, a tool or a collection, in singular or plural."""
         return self._join(bit for word in cut_name(name) for bit in self._stems.get(stem(word), ()))
 
     def mark_value(self, value: Json) -> Mask:
-        """Words that say a value; none where it is a yes, a no, or a letter."""
+        """Words that say a value; none for a yes, a no, or a letter."""
         if isinstance(value, bool) or value is None:
             return 0
         if day := read_day(value):
@@ -133,21 +133,20 @@ class Question:
         return self._operations[name]
 
     def calculates(self, fields: Iterable[str]) -> bool:
-        """Whether something is to be worked out in more than one step; a sign of it that is a
-        field's name is none."""
+        """Whether the answer takes more than one step of calculation. Signs that are names of
+        fields do not count."""
         named = self._join_masks(map(self.mark_name, fields))
         return any(self._cover(found.span()) & ~named for found in _ARITHMETIC.finditer(self.text))
 
     def render_words(self, mask: Mask) -> str:
-        """The words of a mask."""
         return " ".join(word for place, word in enumerate(self.words) if mask >> place & 1)
 
     def find_start(self, mask: Mask) -> int:
-        """Where in the text the first word of a mask begins."""
+        """Position in the text of the mask's first word."""
         return next((start for place, (start, _) in enumerate(self._spans) if mask >> place & 1), 0)
 
     def is_label(self, mask: Mask, name: str) -> bool:
-        """Whether it is a number behind a word of a name, as in `box 2`."""
+        """Whether the mask contains a number after a word of the name, as in `box 2`."""
         known = {stem(word) for word in cut_name(name)}
         places = [
             place for place, word in enumerate(self.words) if mask >> place & 1 and word.isdigit()
@@ -155,7 +154,7 @@ class Question:
         return any(place and stem(self.words[place - 1]) in known for place in places)
 
     def is_plain(self, mask: Mask) -> bool:
-        """Whether it holds nothing but numbers and words that describe nothing."""
+        """Whether all words are numbers or describe nothing."""
         return all(
             word in EMPTY or word.replace(".", "").isdigit()
             for word in self.render_words(mask).split()
@@ -170,7 +169,6 @@ class Question:
 
     @cached_property
     def words(self) -> list[str]:
-        """In order."""
         return [self.text[start:end] for start, end in self._spans]
 
     @cached_property
@@ -235,14 +233,14 @@ class Question:
 
 
 def leave_out_wishes(request: str, fields: Iterable[str] = ()) -> str:
-    """The request without what somebody or something is to become: `I want this agent suspended`
-    describes no suspended agent, and `it
-    should have description 'kept for the audit'` none that has this description already."""
+    """The request without wished states: `I want this agent suspended` describes no suspended
+    agent, and `it should have description 'kept for the audit'` no thing that already has this
+    description."""
     named = {word for name in fields for word in cut_name(name)}
 
     def leave_out(found: re.Match[str]) -> str:
         before = split_words(found["between"])
-        # The text is a field's: the field stands right before it, or before `to` and `as`.
+        # The text belongs to a field if its name stands right before, or before `to` or `as`.
         of_field = bool(before) and (
             before[-1] in named or (before[-1] in ("to", "as") and not named.isdisjoint(before))
         )
@@ -254,8 +252,8 @@ def leave_out_wishes(request: str, fields: Iterable[str] = ()) -> str:
 
 
 def find_asked(request: str) -> str:
-    """Sentences of an errand that ask for an answer, each with the one before it, which says of
-    what; all where none asks."""
+    """Sentences that ask for an answer, each with the sentence before, which gives the subject; the
+    whole request if there is none."""
     sentences = split_sentences(request)
     asking = [place for place, sentence in enumerate(sentences) if _ASKS.search(sentence)]
     kept = sorted({near for place in asking for near in (place - 1, place) if near >= 0})
@@ -263,7 +261,7 @@ def find_asked(request: str) -> str:
 
 
 def find_told(fact: Fact, text: str) -> list[Span]:
-    """Where a normalised text says what a fact asks for."""
+    """Where a normalised text says the fact's value."""
     if fact.kind == "number" and (number := read_number(fact.value)) is not None:
         return [said.span for said in find_numbers(text) if is_same_number(said, number)]
     if fact.kind == "date" and (day := read_date(fact.value)) is not None:
@@ -272,12 +270,12 @@ def find_told(fact: Fact, text: str) -> list[Span]:
 
 
 def split_sentences(text: str) -> Sequence[str]:
-    """Roughly: a name with a full stop in it may be cut."""
+    """Splits roughly: a name with a full stop may be cut."""
     return [one for one in re.split(r"(?<=[.!?;])\s+|\n+", text) if one.strip()]
 
 
 def stem(word: str) -> str:
-    """One form for one and many."""
+    """One form for singular and plural."""
     for ending, instead in (
         ("ies", "y"),
         ("sses", "ss"),
@@ -292,6 +290,6 @@ def stem(word: str) -> str:
 
 
 def cut_name(name: str) -> list[str]:
-    """`late_fee`, `lateFee` and `late-fee` are two words."""
+    """Words of a name: `late_fee`, `lateFee` and `late-fee` have two."""
     spread = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return [word for word in split_words(spread.replace("_", " ")) if word not in EMPTY]

@@ -1,7 +1,7 @@
 """Which sentence of a request asks for which change of its reference path.
 
 request ─► sentences ─┐
-changes ─► signs ─────┴─► each change goes to the sentence that shows most of its signs, surest first
+changes ─► signs ─────┴─► each change goes to the sentence that shows most of its signs, most certain ones first
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,36 +20,37 @@ from schemas.base import Json
 from schemas.environment import Call
 
 _DEPTH = 2
-"""References followed from a row: what people call one is often what another is called."""
+"""Number of references followed from a row, because people often call a row by the name of another
+one."""
 _REFERRED = 0.4
-"""Weight of what a referred row is called, beside 1 for a row's own fields; and of a tool's other
-words beside its first."""
+"""Weight of names in referred rows, where a row's own fields have 1; also of a tool's other words,
+where its first has 1."""
 _TAKEN = 0.4
-"""Weight of a sentence that asks for another change already."""
+"""Weight of a sentence that already asks for another change."""
 
 Sign = tuple[str, Json]
-"""`name` and a word of the tool's name, or `value` and something an argument or a row says."""
+"""`name` and a word of the tool's name, or `value` and a value of an argument or of a row."""
 
 
 @dataclass(frozen=True)
 class RequestedChange:
-    """A change of the reference path, and the sentence that asks for it; -1 where that is open."""
+    """A change of the reference path, and the sentence that asks for it; -1 if unknown."""
 
     place: int
     sentence: int
     call: Call
     signs: Mapping[Sign, float]
-    """What it may be known by, with its weight."""
+    """Signs of the change, with their weights."""
     counted: frozenset[str] = frozenset()
-    """Arguments that are numbers of rows, and no amounts."""
+    """Arguments that are keys of numbered rows, and no amounts."""
 
     def list_shown(self, text: Question) -> set[Sign]:
-        """Signs that a sentence shows."""
+        """Signs that occur in a sentence."""
         return {sign for sign in self.signs if is_shown(sign, text)}
 
     def list_telling(self, text: Question) -> set[Sign]:
-        """Those of them that tell it from other changes of the same rows: not what kind of row its
-        tool is for."""
+        """Shown signs that distinguish the change from others of the same rows. The tool's words
+        for a kind of row do not."""
         return {
             sign
             for sign in self.list_shown(text)
@@ -59,7 +60,7 @@ class RequestedChange:
 
 @dataclass(frozen=True)
 class RequestAlignment:
-    """A request, sentence by sentence, and what each asks for."""
+    """The sentences of a request, and the changes each asks for."""
 
     texts: Sequence[Question]
     wishes: Sequence[RequestedChange]
@@ -90,12 +91,12 @@ class RequestAlignment:
         return [one for one in self.wishes if one.sentence >= 0]
 
     def find_text(self, place: int) -> str:
-        """The sentence that asks for a change; empty where none does, or several may."""
+        """The sentence that asks for a change; empty if none or several do."""
         return next((self.texts[one.sentence].text for one in self.known if one.place == place), "")
 
     def read_on(self, wish: RequestedChange) -> str:
-        """The sentence that asks for a change, with what it goes on with behind a semicolon and
-        nothing else is asked for in."""
+        """The sentence that asks for a change, with the parts after its semicolons that ask for
+        nothing else."""
         taken, last = {one.sentence for one in self.wishes}, wish.sentence
         while (
             self.texts[last].text.rstrip().endswith(";")
@@ -106,8 +107,7 @@ class RequestAlignment:
         return " ".join(text.text for text in self.texts[wish.sentence : last + 1])
 
     def mentions_for_others(self, place: int, value: Json) -> bool:
-        """Whether the request says a value, and only where it asks for other changes that use
-        it."""
+        """Whether the request says the value only where it asks for other changes that use it."""
         own = next((one.sentence for one in self.known if one.place == place), -1)
         said = [number for number, text in enumerate(self.texts) if text.mark_value(value)]
         users = {
@@ -118,19 +118,20 @@ class RequestAlignment:
         return bool(said) and own >= 0 and own not in said and users.issuperset(said)
 
     def may_be_elsewhere(self, wish: RequestedChange) -> bool:
-        """Whether a sentence that asks for nothing else speaks of its rows or values, too."""
+        """Whether a sentence without wishes mentions its rows or values."""
         free = set(range(len(self.texts))) - {one.sentence for one in self.wishes}
         return any(
             sort == "value" for number in free for sort, _ in wish.list_shown(self.texts[number])
         )
 
     def list_beside(self, wish: RequestedChange) -> list[RequestedChange]:
-        """Others that the same sentence asks for."""
+        """Other changes of the same sentence."""
         return [one for one in self.wishes if one.sentence == wish.sentence and one is not wish]
 
 
 def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
-    """The tool's name, the values, what the rows are called, and less what these refer to."""
+    """The tool's name, the values, names of the rows, and with less weight names of rows these
+    refer to."""
     verb, *nouns = cut_name(call.name) or [call.name]
     signs: dict[Sign, float] = {("name", verb): 1.0} | {("name", noun): _REFERRED for noun in nouns}
     for argument, value in (
@@ -147,8 +148,8 @@ def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
 def leave_out_written(
     calls: Sequence[Call], signs: Sequence[dict[Sign, float]]
 ) -> list[dict[Sign, float]]:
-    """Without what a row holds and another change writes: who asks for a description `for the
-    audit` speaks of no row that has it."""
+    """Signs without values of rows that another change writes: a request for a description `for the
+    audit` mentions no row that has it already."""
     given = [
         [leaf for leaf in list_leaves(call.arguments) if isinstance(leaf, str)] for call in calls
     ]
@@ -165,15 +166,15 @@ def leave_out_written(
 
 
 def list_counted(call: Call, stock: StateIndex) -> frozenset[str]:
-    """Arguments that are numbers of rows."""
+    """Arguments that are keys of numbered rows."""
     return frozenset(
         name for name, value in call.arguments.items() if stock.find_counted(name, value)
     )
 
 
 def score(signs: Mapping[Sign, float], texts: Sequence[Question]) -> list[float]:
-    """How much each sentence says; a sign counts the less the more show it. Where values are said,
-    a tool's name alone is chance."""
+    """Score of each sentence. A sign counts less if several sentences show it. If a sentence says a
+    value, a tool's name alone does not count."""
     scores, said = [0.0] * len(texts), [False] * len(texts)
     for sign, weight in signs.items():
         shown = [is_shown(sign, text) for text in texts]
@@ -191,14 +192,14 @@ def is_shown(sign: Sign, text: Question) -> bool:
 
 
 def mask_sign(sign: Sign, text: Question) -> Mask:
-    """Words that show it."""
+    """Words that show the sign."""
     sort, value = sign
     return text.mark_name(str(value)) if sort == "name" else text.mark_value(value)
 
 
 def assign(scores: Sequence[Sequence[float]]) -> list[int]:
-    """A sentence for each change, surest first; one that is taken already counts for less. -1 where
-    none says anything."""
+    """A sentence for each change, most certain ones first. Sentences that are already taken count
+    less; -1 if none shows a sign."""
     found, left = dict[int, int](), set(range(len(scores)))
     while left and scores[0]:
         row, sentence = max(
@@ -217,5 +218,5 @@ def _value(
 
 
 def _stray(scores: Sequence[Sequence[float]], row: int, sentence: int) -> float:
-    """How far it is from where it would stand if the request followed the path."""
+    """Distance from the position it would have if the request followed the path."""
     return abs(row / len(scores) - sentence / len(scores[row]))

@@ -31,23 +31,23 @@ PROMPT = Prompt.load(
 )
 
 LEAST_CASES = 30
-"""Planted cases, and honest ones, from which a calibration says anything."""
+"""Planted and honest cases that a calibration needs at least."""
 LEAST_KEPT, LEAST_CAUGHT = 0.9, 0.5
-"""Shares that give a judge a say: of honest cases kept, and of planted cases caught. A judge that
-always answers no keeps every honest case, and would clear every fault."""
+"""Least shares of honest cases kept and of planted cases caught. A judge that always answers no
+keeps every honest case, and would clear every fault."""
 _READINGS: tuple[Literal["no"], Literal["yes"]] = ("no", "yes")
 _ATTEMPTS = 2
-"""Times one reading is asked for: again only after a quote that does not occur in the item."""
+"""Attempts per reading. The second one follows only a quote that does not occur in the item."""
 
 Decision = Literal["confirmed", "unconfirmed", "undecided"]
 
 
 @dataclass(frozen=True)
 class JudgeAnswer:
-    """One answer to a question."""
+    """One reading's answer."""
 
     doubt: str
-    """Default it was asked with."""
+    """The default answer in this reading."""
     answer: str
     """`yes`, `no`, `void` (its quotes do not occur in the item) or `unread` (no usable reply)."""
     quotes: tuple[str, ...] = ()
@@ -61,8 +61,8 @@ async def rule_on_suspicions(
     calibrations: Sequence[JudgeCalibration] = (),
     replies: Sequence[Observation] = (),
 ) -> list[Finding]:
-    """The findings, each suspicion `dropped` or `cleared` where a calibrated judge decides it.
-    Without an account, as they are.
+    """The findings. Suspicions that a calibrated judge decides become `dropped` or `cleared`;
+    without a model they stay as they are.
 
     `replies` are those to the calls of a scenario's reference path.
     """
@@ -110,7 +110,7 @@ async def _rule_on(
 
 
 async def read_twice(item: SuspicionItem, question: str, models: ModelSession) -> list[JudgeAnswer]:
-    """Both readings. A reading never sees the other one."""
+    """Both readings, made independently."""
     return list(
         await asyncio.gather(*(_read(item, question, doubt, models) for doubt in _READINGS))
     )
@@ -140,8 +140,8 @@ async def _read(
 
 
 def decide(readings: Sequence[JudgeAnswer]) -> Decision:
-    """Two times yes confirms, one no does not confirm. A void reading is no opinion: it neither
-    confirms nor clears."""
+    """Confirms a suspicion if both answers are yes, and does not if one is no. A void reading
+    neither confirms nor clears."""
     answers = [one.answer for one in readings]
     if "no" in answers:
         return "unconfirmed"
@@ -149,15 +149,14 @@ def decide(readings: Sequence[JudgeAnswer]) -> Decision:
 
 
 def asks_judge(wish: str, models: ModelSession) -> bool:
-    """Whether a run with this setting `suspicions` asks the judge."""
+    """Whether a run with this value of `suspicions` asks the judge."""
     return wish == "judge" or (wish == "auto" and name_judge(models) != "offline")
 
 
 def find_calibration(
     calibrations: Sequence[JudgeCalibration], gate: str, reason: str, model: str
 ) -> JudgeCalibration | None:
-    """How this judge answered cases of this code under the present prompt; the last one where there
-    are several."""
+    """The latest calibration of this judge for this code and the present prompt."""
     fitting = [
         one
         for one in calibrations
@@ -170,7 +169,7 @@ def find_calibration(
 
 
 def find_objection(calibration: JudgeCalibration | None) -> str:
-    """Why a judge with this calibration has no say; empty where it has."""
+    """Why a judge with this calibration must not decide; empty if it may."""
     if calibration is None:
         return "this judge was not calibrated for this reason code"
     if min(calibration.planted, calibration.honest) < LEAST_CASES:

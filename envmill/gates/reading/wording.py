@@ -1,5 +1,5 @@
-"""Words judged before there is a scenario: a draft with other words is held to the gates that ask
-what words say.
+"""Judges words before there is a scenario. A draft with other words goes through the gates that
+check words.
 
 draft ─► reference path, twice ─► provisional verifier ─► S9 leak ─► S10 agreement ─► S8 closure ─► S15 one referent
       ─► suspicions to the judge ─► first proof
@@ -20,8 +20,8 @@ from schemas.environment import Environment
 from schemas.scenario import Draft, Scenario, UserContract, Verifier
 
 _WHOLE, _ALONE = (s9, s10), (s8, s15)
-"""What is asked of all that the person may say; and of the request alone, for nobody is asked back
-where it is all there is."""
+"""Gates on all that the user may say, and gates on the request alone, because some forms allow no
+questions."""
 
 
 Hear: TypeAlias = Callable[[Sequence[Finding], ScenarioCase], Awaitable[list[Finding]]]
@@ -31,8 +31,8 @@ Hear: TypeAlias = Callable[[Sequence[Finding], ScenarioCase], Awaitable[list[Fin
 async def judge_words(
     draft: Draft, environment: Environment, means: GateContext, hear: Hear
 ) -> tuple[str, str] | None:
-    """(reason code, words) of what proves these words wrong; None if nothing does. Suspicions that
-    no judge confirms refuse nothing."""
+    """(reason code, words) of the proof that these words are wrong; None if there is none.
+    Unconfirmed suspicions refuse nothing."""
     endings = await play_twice(draft, environment, means.sandbox)
     if isinstance(endings, str):
         return "oracle_unstable", endings
@@ -69,7 +69,7 @@ async def find_refusal(
 
 
 def _pose(draft: Draft, verifier: Verifier, user: UserContract) -> Scenario:
-    """What the draft would become; nothing of it is kept."""
+    """The scenario that the draft would become. It is not stored."""
     known = {
         "environment",
         "number",
