@@ -1,1 +1,2 @@
-"""Programs and reference paths with one thing changed, and programs compared as trees."""
+"""Programs and reference paths with one change each, and comparisons of programs by their
+syntax."""

@@ -1,8 +1,8 @@
-"""Faulty versions of an environment: a refusal or a write less, a bound moved, an amount turned
-round. Read and rewritten, never run here.
+"""Faulty versions of an environment: without a refusal or a write, with a moved bound, or with an
+inverted amount. Programs are only parsed and rewritten here.
 
-Whether a version is really faulty is for execution to show: it must do something else than the
-original on the same call.
+Only execution shows whether a version is faulty: on the same call it must behave differently from
+the original.
 """
 
 import ast
@@ -40,7 +40,7 @@ _WRITERS = (
 )
 
 Change: TypeAlias = tuple[str, ast.AST, ast.AST]
-"""Kind of fault, node, and what comes in its place."""
+"""Kind of fault, node, and its replacement."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ class Mutant:
     """One environment with one fault."""
 
     kind: str
-    """What was done to it."""
+    """Kind of fault."""
     tool: str
     """Tool whose code was changed."""
     line: int
     """Line in its file."""
     files: dict[str, str]
-    """Its files."""
+    """All files of the faulty version."""
 
 
 def sample_mutants(environment: Environment, seed: int) -> Iterator[Mutant]:
-    """Every mutant, tools in turn and in an order of chance, so that the first few show many tools
+    """All mutants, in random order and with tools in turn, so that the first few cover many tools
     and kinds."""
     dice = random.Random(f"{environment.id}/{seed}")
     queues = [list(_list_changes(path, function)) for path, function in list_tools(environment)]
@@ -118,7 +118,8 @@ def _change(node: ast.AST) -> Iterator[Change]:
 
 
 def _is_refusal(node: ast.stmt) -> bool:
-    """Raised, or answered as some programs do: `{"success": False, …}`."""
+    """Whether the statement raises an error, or returns one as some programs do: `{"success":
+    False, …}`."""
     return isinstance(node, ast.Raise) or (
         isinstance(node, ast.Return) and "'success': False" in ast.unparse(node)
     )
@@ -127,8 +128,7 @@ def _is_refusal(node: ast.stmt) -> bool:
 def render(
     environment: Environment, path: str, function: ast.FunctionDef, change: Change
 ) -> Mutant | None:
-    """Only the function's own lines are written anew: a whole file takes a hundred times as
-    long."""
+    """Rewrites only the lines of the function: a whole file takes a hundred times as long."""
     kind, node, instead = change
     try:
         fresh = _Replacer(node, instead).visit(copy.deepcopy(function, {id(node): node}))
@@ -149,7 +149,7 @@ def render(
 
 
 class _Replacer(ast.NodeTransformer):
-    """Puts one node in the place of another."""
+    """Replaces one node by another."""
 
     def __init__(self, target: ast.AST, instead: ast.AST) -> None:
         self._target, self._instead = target, instead

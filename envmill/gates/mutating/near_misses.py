@@ -1,4 +1,4 @@
-"""Near misses of a reference path: mutants that a verifier must tell from it.
+"""Near misses of a reference path: mutants that the verifier must reject.
 
 wrong argument · wrong target · twice the same · extra write · overwritten row · wrong words
 """
@@ -21,13 +21,13 @@ from schemas.environment import Call, Tool
 from schemas.scenario import Fact
 
 _TARGETS, _EXTRAS, _OVERWRITES = 2, 3, 3
-"""How many of each are tried per call, or per path."""
+"""Numbers of mutants per call, or per path."""
 WRITES = 40
-"""Writes of a path that are done otherwise, one at a time."""
+"""Number of writes of a path that get mutants."""
 
 
 def breed(subject: ScenarioCase, seed: int) -> list[Attempt]:
-    """All mutants of a path, in a fixed order for a seed."""
+    """All mutants of a path, in an order that the seed determines."""
     dice = random.Random(f"{subject.scenario.id}/{seed}")
     stock, tools = (
         StateIndex.of(subject.scenario.initial_state),
@@ -50,8 +50,8 @@ def breed(subject: ScenarioCase, seed: int) -> list[Attempt]:
 
 
 def sample_writes(writes: Sequence[int], dice: random.Random) -> list[int]:
-    """All of few writes, and an even sample of many: each mutant plays the whole path, so that all
-    would grow with the square."""
+    """All of a few writes, or an even sample of many. Each mutant plays the whole path, so mutants
+    of all writes would take quadratic time."""
     if len(writes) <= WRITES:
         return list(writes)
     stride = len(writes) / WRITES
@@ -101,7 +101,7 @@ def _list_others(
 
 
 def _add_writes(subject: ScenarioCase, stock: StateIndex, dice: random.Random) -> Iterator[Attempt]:
-    """Something nobody asked for, afterwards."""
+    """The path with an unwanted write at its end."""
     oracle, changes = (
         subject.scenario.oracle,
         [tool for tool in subject.environment.tools if tool.effect == "change"],
@@ -113,7 +113,7 @@ def _add_writes(subject: ScenarioCase, stock: StateIndex, dice: random.Random) -
 
 
 def _overwrite(subject: ScenarioCase, stock: StateIndex, dice: random.Random) -> Iterator[Attempt]:
-    """The rows the oracle changed, changed again."""
+    """The path with another change of its rows at its end."""
     calls = [subject.scenario.oracle[place] for place in list_writes(subject)]
     touched = {
         value
@@ -136,7 +136,7 @@ def _overwrite(subject: ScenarioCase, stock: StateIndex, dice: random.Random) ->
 
 
 def _misspeak(subject: ScenarioCase) -> Iterator[Attempt]:
-    """The right calls, and one fact told wrongly."""
+    """The right calls, with one wrong fact in the last words."""
     facts = subject.scenario.verifier.facts
     for fact in facts:
         words = [f"{_twist(each) if each is fact else each.value}." for each in facts]
@@ -153,8 +153,8 @@ def _misspeak(subject: ScenarioCase) -> Iterator[Attempt]:
 
 
 def _misstate(said: str) -> str:
-    """What a pattern found, with every number another one, and without what is none: only the
-    pattern knows what it is about."""
+    """The text of a pattern's match with all its numbers changed; empty if it has none, because
+    only the pattern knows its meaning."""
     return (
         re.sub(r"\d+", lambda found: str(int(found[0]) + 1), said) if re.search(r"\d", said) else ""
     )
@@ -177,7 +177,7 @@ def _put(subject: ScenarioCase, place: int, label: str, call: Call) -> Attempt:
 
 
 def _insert(subject: ScenarioCase, place: int, call: Call, label: str) -> Attempt:
-    """Right after the call at that place."""
+    """The path with the call added after the given position."""
     oracle: Sequence[Call] = subject.scenario.oracle
     return Attempt(
         label, (*oracle[: place + 1], call, *oracle[place + 1 :]), _words(subject), place=place + 1

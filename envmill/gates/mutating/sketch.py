@@ -1,5 +1,4 @@
-"""A sketch of a program: what is left of it when names and literals are erased, for comparing many
-programs with one another.
+"""A sketch of a program: what remains without names and literals, for comparing many programs.
 
 text ─► statements, each with its own names numbered ─► shingles: neighbours within a method     (a renamed copy has the same)
                                                      └► guards: conditions that refuse           (another rule makes another program)
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 PERMUTATIONS = 64
 _SHINGLE = 10
-"""Digits of a shingle: a program has some hundreds, and its sketch is stored."""
+"""Digits of a shingle's hash. A program has some hundreds of shingles, and its sketch is stored."""
 _LAYOUT = (
     tokenize.COMMENT,
     tokenize.NL,
@@ -38,17 +37,16 @@ _LAYOUT = (
 
 @dataclass(frozen=True)
 class Sketch:
-    """What is compared."""
-
     structure: str
-    """Hash of everything, names numbered by first use: equal only for copies."""
+    """Hash of the whole program with names numbered by first use. Only copies share it."""
     shingles: frozenset[str]
-    """Pairs of statements that follow each other in a method, wherever the method stands."""
+    """Hashes of neighbouring statements of a method, wherever the method is."""
     guards: str
-    """Hash of the conditions that refuse, however often each comes and in whatever order."""
+    """Hash of all conditions that refuse, in any order."""
 
     def describe(self) -> dict[str, Json]:
-        """For the lake: later runs hold theirs against it without reading the program again."""
+        """The form in the lake, which later runs compare with theirs without reading the program
+        again."""
         return {
             "structure": self.structure,
             "shingles": sorted(self.shingles),
@@ -60,18 +58,17 @@ class Sketch:
         return cls(told["structure"], frozenset(told["shingles"]), told["guards"])
 
     def hash_shingles(self) -> "NDArray[uint32]":
-        """A short sketch of the shingles. An index finds the programs worth comparing by it."""
+        """A short sketch of the shingles, by which an index finds similar programs."""
         return sketch_set(sorted(self.shingles), PERMUTATIONS)
 
     def contain(self, other: "Sketch") -> float:
-        """Share of the smaller that is in the larger."""
+        """Share of the smaller sketch that the larger one contains."""
         least = min(len(self.shingles), len(other.shingles))
         return len(self.shingles & other.shingles) / least if least else 0.0
 
 
 def make_sketch(environment: Environment) -> Sketch:
-    """Tokens and not a tree: a tree is walked by recursion, and a program may be deeper than our
-    stack."""
+    """Reads tokens and not a syntax tree: a deep tree would exceed the recursion limit."""
     sources = kind_of(environment).list_sources(environment)
     statements = [statement for text in sources.texts for statement in _list_statements(text)]
     methods = _split_methods(statements)
@@ -99,8 +96,7 @@ def _refuses(statement: str) -> bool:
 
 
 def _list_statements(text: str) -> Iterator[str]:
-    """Logical lines with names numbered within each; what is only a text, a docstring, is left
-    out."""
+    """Logical lines, with names numbered within each. Docstrings are left out."""
     line: list[str] = []
     numbers: dict[str, str] = {}
     for token in tokenize.generate_tokens(StringIO(text).readline):

@@ -1,4 +1,4 @@
-"""A program's text as a tree, parsed once for all gates that read it."""
+"""The syntax trees of a program, parsed once for all gates."""
 
 import ast
 import warnings
@@ -9,15 +9,15 @@ from schemas.environment import Environment
 
 
 def list_nodes(environment: Environment) -> Iterator[tuple[str, Sequence[ast.AST] | None]]:
-    """Every module's path and nodes; None for one that cannot be parsed here."""
+    """Path and nodes of every module; None for a module that cannot be parsed here."""
     for path, text in sorted(environment.files.items()):
         if path.endswith(".py"):
             yield path, _parse(text)
 
 
 def holds_number(environment: Environment, tool: str, number: float) -> bool:
-    """Whether a number, or its inverse, stands in the text a tool runs: its method, methods that
-    are no tools, constants they name."""
+    """Whether the code of a tool contains a number or its inverse: its method, methods that are no
+    tools, and constants they name. True if a module cannot be parsed."""
     others = {one.name for one in environment.tools} - {tool}
     for _, nodes in list_nodes(environment):
         if nodes is None:
@@ -62,7 +62,7 @@ def _parse(text: str) -> Sequence[ast.AST] | None:
 
 
 def _walk(tree: ast.AST) -> list[ast.AST]:
-    """As `ast.walk`, in a third of the time and without what says only load or store."""
+    """All nodes as from `ast.walk`, without load and store contexts, in a third of the time."""
     nodes = [tree]
     for node in nodes:
         for value in node.__dict__.values():

@@ -1,5 +1,5 @@
-"""A verifier made wider where it took chance for a wish: proposed, and tried on all that was
-played, never adopted by itself."""
+"""Proposes a wider verifier where the present one demands a random value. The proposal is tried on
+played endings, and never adopted automatically."""
 
 from envmill.base.errors import BuildError
 from envmill.gates.exploring.trials import Trials
@@ -11,8 +11,8 @@ from schemas.scenario import Verifier
 
 
 async def widen(trials: Trials, right: Trial, other: Trial) -> Verifier | None:
-    """Goals and frame derived anew from both ends, the rest as it was; None unless it passes both
-    and does not pay for nothing."""
+    """The verifier with goals, guards and frame derived again from both endings. None unless it
+    accepts both and rejects doing nothing."""
     one, two, nothing = right.ending, other.ending, (await trials.nothing()).ending
     if one is None or two is None or nothing is None:
         return None
