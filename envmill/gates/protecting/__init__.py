@@ -1,2 +1,2 @@
-"""Protected benchmarks: their texts read from files, and sketches of them, which can be compared
-with a text and hold none."""
+"""Protected benchmarks: reads their texts from files, and makes sketches that can be compared with
+a text but contain none."""

@@ -1,7 +1,7 @@
-"""The layout of BFCL (`bfcl_eval/data`): requests as a whole and by turns, solutions of multi-turn
-tasks, and their tools.
+"""Reads the layout of BFCL (`bfcl_eval/data`): requests as a whole and by turns, solutions of
+multi-turn tasks, and their tools.
 
-Function lists of single-turn tasks are left out: there are thousands, and each belongs to one task.
+Function lists of single-turn tasks are left out, because there are thousands, each for one task.
 """
 
 import ast
@@ -48,7 +48,7 @@ def read_bfcl(folder: Path) -> Benchmark:
             list_interface((str(tool.get("name") or ""), tool.get("parameters")) for tool in tools)
         )
         for number, tool in enumerate(tools, start=1):
-            # The first sentence is the same for all tools of a class.
+            # All tools of a class share the first sentence.
             found.add(
                 f"{path.parent.name}/{path.stem}:{number}.1",
                 str(tool.get("description") or "").rpartition("Tool description:")[2],
@@ -78,7 +78,8 @@ def _read_solutions(path: Path) -> dict[str, tuple[tuple[str, dict[str, Json]], 
 
 
 def parse_call(text: str) -> tuple[str, dict[str, Json]] | None:
-    """A call as Python writes it. Nothing is run; None where it is no call with plain values."""
+    """Parses a call in Python's syntax without running it; None if it is no call with plain
+    values."""
     try:
         node = ast.parse(text.strip(), mode="eval").body
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

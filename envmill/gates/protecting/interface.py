@@ -1,5 +1,4 @@
-"""What a look-alike of a world would have in common with it: names of tools, of their parameters
-and of columns."""
+"""Names that a copy of a domain shares with it: of tools, of their parameters and of columns."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,12 +11,12 @@ _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def split_name(name: str) -> str:
-    """A name as words, whichever way they are joined."""
+    """The words of a name in snake case, camel case or any other."""
     return " ".join(part.casefold() for part in _PART.findall(name))
 
 
 def list_interface(tools: Iterable[tuple[str, Json]]) -> set[str]:
-    """Of each tool its name and the names of its parameters, which are a JSON Schema."""
+    """Names of the tools, and of the parameters in their JSON Schemas."""
     found: set[str] = set()
     for name, schema in tools:
         properties = schema.get("properties") if is_object(schema) else None
@@ -30,7 +29,7 @@ def list_interface(tools: Iterable[tuple[str, Json]]) -> set[str]:
 
 @dataclass(frozen=True)
 class ComparedWorld:
-    """An environment as it is compared with domains of benchmarks."""
+    """An environment in the form that is compared with domains of benchmarks."""
 
     interface: frozenset[str]
     policy: str
@@ -39,7 +38,7 @@ class ComparedWorld:
     def of(
         cls, environment: Environment, state: Mapping[str, Json] | None = None
     ) -> "ComparedWorld":
-        """Columns are those of its tables, or of the records in a state."""
+        """Takes columns from its tables, or from the records in a state."""
         columns = {
             f"column {split_name(column.name)}"
             for table in environment.tables

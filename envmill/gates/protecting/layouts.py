@@ -1,4 +1,4 @@
-"""Layouts of benchmarks that are read as what they are; any other folder is read text by text."""
+"""Known layouts of benchmarks. Any other folder is read text by text."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ LAYOUTS: Mapping[str, Callable[[Path], Benchmark]] = {
 
 
 def read_benchmark(folder: Path, layout: str = "") -> Benchmark:
-    """By the layout that is named, or else by the one that the files have."""
+    """Reads by the named layout, or by the one that the files have."""
     if not folder.is_dir():
         raise SettingsError(
             f"{folder} is not a folder: name the one that holds the benchmark's files."

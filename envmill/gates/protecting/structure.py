@@ -1,5 +1,5 @@
-"""The structure of a task without its words: the calls that solve it, with all names renamed, their
-values, and what they change."""
+"""The structure of a task without its words: the calls of its solution with all names replaced,
+their values, and their changes."""
 
 import hashlib
 from collections import Counter
@@ -10,45 +10,44 @@ from difflib import SequenceMatcher
 from schemas.base import Json, is_array, is_object
 
 LEAST_CALLS = 3
-"""Calls from which a structure says anything: two calls in a row are alike in thousands of
-tasks."""
+"""Number of calls from which a structure counts: thousands of tasks share two calls in a row."""
 _MOST = 3
-"""Tasks of a benchmark in which a value is rare. Users, places and currencies of its world stand in
-many, and tell nothing."""
+"""Number of tasks up to which a value is rare. Users, places and currencies of a domain are in many
+tasks, and show nothing."""
 _SIDES = ("agent", "user")
-"""First steps of paths in states of two sides."""
+"""First steps of paths in states with two sides."""
 
 
 @dataclass(frozen=True)
 class TaskStructure:
-    """Holds no name: of a tool it says when it was called last, of a value one byte of a hash."""
+    """Contains no names: tools appear by the distance to their last call, values by one byte of a
+    hash."""
 
     calls: tuple[str, ...] = ()
-    """A token for each call: how many calls ago the same tool was called, 0 for a new one, and the
-    types of its arguments. A look-up more
-    or less changes no other token."""
+    """A token for each call: number of calls since the last one of the same tool (0 for a new
+    tool), and the types of its arguments. An additional look-up changes no other token."""
     values: frozenset[int] = frozenset()
-    """One byte of a hash for each value. One guess in fifty hits a task of five values by chance:
-    none can be confirmed."""
+    """One byte of a hash for each value. One guess in fifty hits a task of five values by chance,
+    so no guess can be confirmed."""
     rare: frozenset[int] = frozenset()
-    """Of a protected task: the bytes of those values that few tasks of its benchmark have. Only
-    they are kept in a sketch."""
+    """Bytes of the protected task's values that few tasks of its benchmark have. A sketch stores
+    only these."""
     end: tuple[str, ...] = ()
-    """A token for each change: number of the collection, what happened, how deep, and the type;
-    empty where the end is not known."""
+    """A token for each change: number of the collection, operation, depth and type; empty if the
+    end is unknown."""
 
     def match_calls(self, other: "TaskStructure") -> float:
-        """Share of the calls that stand in both in the same order; 0 where one has too few."""
+        """Share of calls that both have in the same order; 0 if one has too few."""
         if min(len(self.calls), len(other.calls)) < LEAST_CALLS:
             return 0.0
         return SequenceMatcher(None, self.calls, other.calls, autojunk=False).ratio()
 
     def find_values(self, asked: "TaskStructure") -> float:
-        """Share of this task's rare values that another has."""
+        """Share of this task's rare values that the other has."""
         return len(self.rare & asked.values) / len(self.rare) if self.rare else 0.0
 
     def match_end(self, other: "TaskStructure") -> float | None:
-        """Share of changes in both; None where the end of one is not known."""
+        """Share of common changes; None if one end is unknown."""
         if not self.end or not other.end:
             return None
         return SequenceMatcher(None, self.end, other.end, autojunk=False).ratio()
@@ -59,7 +58,7 @@ def describe_task(
     changes: Sequence[tuple[Sequence[str], str, Json]],
     salt: bytes,
 ) -> TaskStructure:
-    """`calls` by tool and arguments, `changes` by path, operation and value after."""
+    """Takes `calls` as tool and arguments, and `changes` as path, operation and new value."""
     last: dict[str, int] = {}
     tokens: list[str] = []
     for place, (name, arguments) in enumerate(calls):
@@ -75,8 +74,8 @@ def list_call_values(calls: Sequence[tuple[str, Mapping[str, Json]]]) -> frozens
 
 
 def find_rare(values: Sequence[frozenset[str]]) -> list[frozenset[str]]:
-    """Of each task's values, those that few tasks have. Tasks with the same values are variants of
-    one, and count once."""
+    """For each task, its values that few tasks have. Tasks with equal values are variants, and
+    count once."""
     counts = Counter(value for task in set(values) for value in task)
     return [frozenset(value for value in task if counts[value] <= _MOST) for task in values]
 
@@ -93,7 +92,7 @@ def _describe_arguments(values: Iterable[Json]) -> str:
 
 
 def name_type(value: Json) -> str:
-    """A letter; of a list, that of its first item too."""
+    """A letter for the type; for a list, also that of its first item."""
     if is_array(value):
         return f"l{name_type(value[0])}" if value else "l"
     if is_object(value):
@@ -104,8 +103,7 @@ def name_type(value: Json) -> str:
 
 
 def list_values(values: Iterable[Json]) -> Iterator[str]:
-    """Texts and numbers in arguments, wherever they stand. Truth values and single letters are
-    nobody's."""
+    """Texts and numbers anywhere in arguments. Truth values and single letters identify nothing."""
     for value in values:
         if is_array(value):
             yield from list_values(value)
@@ -120,7 +118,7 @@ def list_values(values: Iterable[Json]) -> Iterator[str]:
 
 
 def describe_end(changes: Sequence[tuple[Sequence[str], str, Json]]) -> tuple[str, ...]:
-    """In the order of the collections' first change."""
+    """A token for each change. Collections are numbered by their first change."""
     collections: dict[str, int] = {}
     tokens: list[str] = []
     for path, operation, after in changes:

@@ -1,5 +1,5 @@
-"""The layout of τ²-bench: a folder for each domain, with tasks, tools and policies;
-`gold_diff.json` tells what solutions change."""
+"""Reads the layout of τ²-bench: a folder for each domain, with tasks, tools and policies.
+`gold_diff.json` contains the changes of the solutions."""
 
 import json
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def read_tau2(folder: Path) -> Benchmark:
 
 
 def _list_told(scenario: Json) -> Iterator[str]:
-    """Instructions, without the name of the domain."""
+    """The user's instructions, without the name of the domain."""
     if is_object(scenario):
         instructions = scenario.get("instructions")
         if is_object(instructions):
