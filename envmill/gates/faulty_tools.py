@@ -98,11 +98,9 @@ def list_thin(
 async def find_explored_calls(
     exploration: ExplorationRun, tool: str, most: int, program: Program, sandbox: Sandbox
 ) -> list[StateCall]:
-    """Calls of a change that the tour carried out, each with its state. So the tester need not find
-    a way to that state.
-
-    Calls with new arguments come before the same arguments on another state.
-    """
+    """Calls of a change that the exploration carried out, each with its state. So the tester need
+    not find a way to that state. Calls with new arguments come before the same arguments on another
+    state."""
     done = (
         [observed for observed in exploration.of(tool) if observed.seen.outcome == "ok"]
         if not exploration.is_query(tool)
@@ -141,7 +139,7 @@ async def find_further(
     program: Program,
     sandbox: Sandbox,
 ) -> list[ReviewedCall]:
-    """Calls of a change on other states of the tour: calls that were carried out before, and
+    """Calls of a change on other states of the exploration: calls that were carried out before, and
     sampled ones."""
     known, dice = {one.key for one in done}, random.Random(done[0].call.name)
     states = [state for state in exploration.states.values() if is_object(state)][-_STATES:]

@@ -28,7 +28,7 @@ Opinion = Literal["pass", "warning", "fail", "unreadable"]
 
 ROUNDS = 4
 SEED = 1
-"""Seed of the sessions in which a call is tried. It differs from the tour's seed: the tour's states
+"""Seed of the sessions in which a call is tried. It differs from the exploration's seed: its states
 contain rows whose ids would be drawn again."""
 _TOOLS_AT_ONCE = 10
 """Number of tools whose calls one question asks for. Longer replies are cut off."""

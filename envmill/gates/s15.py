@@ -1,8 +1,8 @@
 """S15: the request selects one referent: no other row fits its words as well and could be used in
 the same calls.
 
-target row ──words of the request──► what is said of it ─┐
-twin rows, existing and injected ────────────────────────┴─► fits as well, and the program takes it ─► ambiguous
+target row ──words of the request──► what the request says of it ─┐
+similar rows, existing and injected ──────────────────────────────┴─► fits as well, and the program accepts it ─► ambiguous
 """
 
 import re
@@ -30,18 +30,18 @@ CODES: Mapping[str, ReasonClass] = {
 
 _EMPTY = ("", "yes", "no", "none", "on", "in", "at", "to")
 _LETTERS = {"A": r"(?<=[a-z\d] )A\b", "I": r"(?<=[a-z\d] )I(?=[.,;:!?)\n]|$)"}
-"""Where letters that are words as well are none."""
+"""Patterns of single letters that are also words, where they are not used as words."""
 _CHOOSES = re.compile(
     r"\b(?:who|which|what)ever\b|\bnext (?:in|after|on the|one)\b|\bfirst (?:in|on the)\b"
     r"|\bthe (?:most|least|(?!west|forest|guest|interest|request|harvest|contest)[a-z]{3,}est)\b"
 )
-"""Words that leave the choice of a row to a rule."""
+"""Words by which a rule chooses the row."""
 _DEPTH = 2
 """References followed from a row: `Maya's loan of the sander` speaks of two other rows."""
 _TELLING = "0123456789-"
-"""Letters that a name has rather than a word."""
+"""Characters that a name has and a word has not."""
 _MOST = 40
-"""Rivals played."""
+"""Number of rivals that are played."""
 _ASKED = 6
 """Rows that a question names."""
 
@@ -51,8 +51,6 @@ Said = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Target:
-    """A row the oracle acts on."""
-
     place: int
     argument: str
     collection: str
@@ -62,12 +60,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Rival:
-    """Another row that fits the words."""
+    """Another row that fits the words of the request."""
 
     target: Target
     key: str
     better: bool
-    """Whether more is said of it than of the target."""
+    """Whether the request says more of it than of the target."""
 
 
 async def check(subject: ScenarioCase, means: GateContext) -> Finding:
@@ -167,7 +165,7 @@ def leave_out_distinct(
 
 
 def list_targets(subject: ScenarioCase) -> list[Target]:
-    """Rows of the initial state that writes name, each once a call."""
+    """Rows of the initial state that writes name, once for each call and argument."""
     stock, told = read_world(subject)
     return [
         Target(
@@ -196,8 +194,8 @@ def find_rivals(
     """Rows of the same collection that no word of the request distinguishes from the target. Rows
     that the oracle itself acts on are no rivals."""
     meant = {each.key for each in targets}
-    # What is said of a row that another change is about by a reference is said for that change;
-    # with nothing said of this one, all of it.
+    # If the request says nothing of the target, words for rows that other changes name, or refer
+    # to, belong to those changes.
     elsewhere = [] if target.said else [each for each in targets if each.place != target.place]
     meant |= {key for each in elsewhere for key in reach(stock, each.collection, each.key, _DEPTH)}
     for key in sorted(stock.rows[target.collection]):
@@ -206,8 +204,8 @@ def find_rivals(
             more = [
                 value for _, value in said - target.said if not value.replace(".", "").isdigit()
             ]
-            # A number that fits as well fits by accident; with nothing said of the target, every
-            # row would fit.
+            # A number that also fits does so by accident. If the request says nothing of the
+            # target, every row would fit.
             if target.said <= said and (target.said or more):
                 yield Rival(target, key, bool(more))
 
@@ -245,8 +243,8 @@ def is_led_to(
     stock: StateIndex,
     told: KnownValues,
 ) -> bool:
-    """Whether it is tied to a row of the same call, or some row that is spoken of, and that no
-    other change is about, refers to it."""
+    """Whether the target is tied to a row of the same call, or a row refers to it that the request
+    mentions and no other change names."""
     beside = {
         str(leaf) for leaf in list_leaves(subject.scenario.oracle[target.place].arguments)
     } - {target.key}
@@ -290,7 +288,7 @@ def find_forgotten(
         for place in writes
         for leaf in list_leaves(subject.scenario.oracle[place].arguments)
     }
-    # What is told may be about what a named row belongs to, which is looked up for that alone.
+    # A named row may serve only to look up what the answer is about.
     told_of = looked - reached if subject.scenario.verifier.facts else set[str]()
     spoken = normalise(
         "\n".join(
@@ -337,8 +335,8 @@ def is_speaker(name: str, scenario: Scenario) -> bool:
 
 
 def is_unique(name: str, stock: StateIndex) -> bool:
-    """Whether only one row of all collections has this name. A status or a weekday is sooner or
-    later the value of several rows."""
+    """Whether only one row of all collections has this name. A status or a weekday often becomes
+    the value of several rows."""
     others = sum(
         name in row.values()
         for rows in stock.rows.values()
@@ -405,8 +403,8 @@ def is_said(value: Json, told: KnownValues) -> bool:
 
 
 async def find_taken(subject: ScenarioCase, means: GateContext, rivals: list[Rival]) -> list[Rival]:
-    """Rivals that the program accepts in the target's place and whose end fails. A rival that
-    passes is another right way."""
+    """Rivals that the program accepts in the target's place and that the verifier rejects. A rival
+    that passes is another correct solution."""
     trials, oracle = Trials.of(subject, means), subject.scenario.oracle
     words = trials.last_words()
     stock, _ = read_world(subject)
@@ -422,7 +420,8 @@ async def find_taken(subject: ScenarioCase, means: GateContext, rivals: list[Riv
 
 
 def put(oracle: list[Call], rival: Rival, stock: StateIndex) -> tuple[Call, ...]:
-    """The path with the rival wherever the target was named: later steps are about the same row."""
+    """The path with the rival wherever the target was named, because later calls are about the same
+    row."""
     target = rival.target
 
     def swap(name: str, value: Json) -> Json:

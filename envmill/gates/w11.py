@@ -58,7 +58,7 @@ _MINTED = re.compile(r"\d|_")
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Compares every reply of the tour with the effect of its call."""
+    """Compares every reply of the exploration with the effect of its call."""
     exploration = await explore(built, means)
     if not exploration.calls:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")

@@ -12,8 +12,7 @@ from schemas.ledger import ReasonClass
 
 GATE = "W13"
 CODES: Mapping[str, ReasonClass] = dict.fromkeys(
-    # What an agent can work with is judged by words and by a convention: no rule says what a reply
-    # has to hold.
+    # No rule says what a reply must contain, so only words and a convention decide.
     ("empty_reply", "empty_refusal", "internal_text", "constant_reply", "unresolved_id"),
     "suspicion",
 )
@@ -33,13 +32,14 @@ _DUMB = frozenset(
     """a an bad call denied error errors exception failed failure invalid no not occurred ok operation rejected request the unknown
     wrong""".split()  # noqa: SIM905
 )
-"""Words that name nothing."""
+"""Words that give no reason."""
 _ENOUGH = 4
-"""Different arguments to which a reply must not be the same."""
+"""Number of different arguments for which replies must not be all the same."""
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Replies that say nothing, say the same to everything, or speak of the program's insides."""
+    """Finds replies that say nothing, say the same to every call, or describe the program's
+    code."""
     exploration = await explore(built, means)
     if not exploration.calls:
         return skip(GATE, "no_state", "no state is known to start from: give tests or examples")
@@ -106,8 +106,8 @@ def _find_poor(exploration: ExplorationRun) -> Iterator[tuple[str, ObservedCall,
 
 
 def _reveals_insides(text: str, observed: ObservedCall, exploration: ExplorationRun) -> bool:
-    """Words of a program's insides that neither the caller nor a record has said: a ticket may well
-    be about a KeyError."""
+    """Whether the text describes the program's code in words of neither the caller nor a record: a
+    ticket may be about a KeyError."""
     found = _INTERNAL.search(text)
     if found is None:
         return False
@@ -126,8 +126,7 @@ def _names_a_reason(observed: ObservedCall) -> bool:
 
 
 def _find_emptiness(observed: ObservedCall, exploration: ExplorationRun) -> str:
-    """How a reply is empty; an empty text if it says something. An empty list is an answer to a
-    query."""
+    """How a reply is empty; an empty text if it is not. A query may answer with an empty list."""
     if not observed.seen.parts:
         return "nothing"
     (first, *more) = observed.seen.parts
@@ -147,7 +146,7 @@ def _find_emptiness(observed: ObservedCall, exploration: ExplorationRun) -> str:
 
 
 def _find_constant(exploration: ExplorationRun) -> Iterator[tuple[str, ObservedCall, str]]:
-    """Queries that answer the same, and not nothing, whatever they are asked."""
+    """Queries that give the same reply, with content, to all arguments."""
     for tool in exploration.tools.values():
         if tool.effect != "query" or not tool.parameters.get("required"):
             continue
@@ -202,7 +201,7 @@ def _find_unresolved(exploration: ExplorationRun) -> Iterator[tuple[str, Observe
                 row = rows.get(value) if isinstance(value, str) else None
                 if row is None:
                     continue
-                # Another text of the row, next to the id, says what the id means.
+                # The id's meaning is clear if another text of the row is next to it.
                 if any(
                     isinstance(part, str) and part in texts and part != row.key
                     for part in row.value.values()
@@ -221,8 +220,8 @@ def _find_unresolved(exploration: ExplorationRun) -> Iterator[tuple[str, Observe
 
 
 def _is_informative(value: Json) -> bool:
-    """Whether a reply contains anything but zeros, `false` and empty values. Without anything else,
-    the reply is the same for all callers without records."""
+    """Whether a reply contains anything but zeros, `false` and empty values. Without records, such
+    a reply is the same for all callers."""
     if is_array(value):
         return any(map(_is_informative, value))
     if is_object(value):

@@ -1,8 +1,8 @@
 """W4: two reader models find that the program keeps its rules. One tries calls; the other judges
 their results.
 
-The second reader errs, too. Known faults and work that is known to be right are put among the
-cases. Its opinions on them correct the estimate.
+The second reader errs, too. So known faults and work that is known to be right are added to the
+cases, and its opinions on them correct the estimate.
 """
 
 from collections import Counter
@@ -70,8 +70,8 @@ _MORE_CALLS = 12
 """Number of further calls of a flagged tool. It suffices to distinguish a fault on every second
 call from false alarms."""
 _CORNER, _MOST_CORNERS, _BASES = 5, 4, 6
-"""Maximal number of calls of one corner, of corners examined after a flag, and of calls from the
-tour from which corners are made."""
+"""Maximal number of calls of one boundary case, of boundary cases examined after a flag, and of the
+exploration's calls from which they are made."""
 _GAIN = 0.5
 """Minimal difference between the checker's share of flagged faults and of flagged right work. Below
 it, the correction is wider than the measured value."""
@@ -154,7 +154,7 @@ async def _review(
 
 @dataclass(frozen=True)
 class _Rechecker:
-    """What more calls need."""
+    """Gets further calls for flagged tools, and opinions on them."""
 
     plan: Plan
     states: list[dict[str, Json]]
@@ -170,8 +170,8 @@ class _Rechecker:
     async def ask_opinions(
         self, tools: Sequence[str], heard: Sequence[CaseOpinion]
     ) -> list[CaseOpinion]:
-        """Opinions on further calls of some tools: the tester's, those the tour saw carried out,
-        and the same from further states."""
+        """Opinions on further calls of some tools: from the tester, from the exploration, and on
+        further states."""
         environment, wanted = self.plan.environment, dict.fromkeys(tools, _MORE_CALLS)
         asked, known = (
             await ask_more(self.plan, self.states, wanted, TESTER, self.models),
@@ -193,8 +193,8 @@ class _Rechecker:
         return _pair(cases, await ask_checker(environment, cases, CHECKER, self.models))
 
     async def find_corners(self, cases: Sequence[ReviewedCall]) -> list[BoundaryCase]:
-        """Where a comparison of the code is even, and where a number that is set stood elsewhere
-        before."""
+        """Calls where both sides of a comparison in the code are equal, and where a number that is
+        set was another one before."""
         environment, program = self.plan.environment, Program.of(self.plan.environment)
         changes = [name for name in self.exploration.tools if not self.exploration.is_query(name)]
         explored = [one for name in changes for one in await self.find_explored_calls(name, _BASES)]
@@ -220,8 +220,7 @@ class _Rechecker:
         return [None if case.seen.outcome == "failure" else next(opinions) for case in cases]
 
     async def _find_further(self, tool: str, cases: Sequence[ReviewedCall]) -> list[ReviewedCall]:
-        """Of a change that hardly anything lets happen, calls that are carried out on states the
-        tour came to."""
+        """Calls of a change that is seldom possible, which succeed on states of the exploration."""
         done = [
             case.asked
             for case in cases
@@ -272,8 +271,8 @@ async def _check_flagged(
 async def _check_corners(
     finding: Finding, rechecker: _Rechecker, heard: list[CaseOpinion], alarms: Proportion
 ) -> Finding:
-    """Judges corners that calls rarely reach: one call of each corner. If it is flagged, the others
-    and the calls nearby are judged, too."""
+    """Judges boundary cases that calls rarely reach, by one call each. If it is flagged, the other
+    calls and the neighbouring ones are judged, too."""
     corners = await rechecker.find_corners([one.case for one in heard])
     first = await rechecker.judge([corner.asked[0] for corner in corners])
     flagged = [
@@ -346,7 +345,8 @@ def judge(
         )
         return skip(GATE, "checker_insensitive", detail, evidence)
     known = alarms.n >= _LEAST_CONTROLS
-    # Without controls no alarm is taken for a false one: what is kept so would be kept with any.
+    # Without controls, no alarm counts as false. A program that is kept now would be kept with any
+    # controls.
     faulty = _estimate(cases, ours, caught, alarms if known else Proportion(0, alarms.n))
     evidence["not_fail"] = {
         "share": 1 - faulty.share,
@@ -411,8 +411,8 @@ def _list_states(built: EnvironmentCase) -> list[dict[str, Json]]:
 async def _make_salt(
     environment: Environment, cases: Sequence[ReviewedCall], sandbox: Sandbox, seed: int
 ) -> list[_Salt]:
-    """Mutants that do something else than the original on a call of the review: at most two calls
-    each, so that many are shown."""
+    """Mutants that behave differently from the original on a call of the review, with at most two
+    calls each, so that there are many."""
     salt: list[_Salt] = []
     clean = {case.asked.key: case.told for case in _sound(cases)}
     for mutant in islice(sample_mutants(environment, seed), _TRIED_MUTANTS):
@@ -427,10 +427,10 @@ async def _make_salt(
 
 
 async def _make_controls(built: EnvironmentCase, sandbox: Sandbox) -> list[ReviewedCall]:
-    """Anticipated rejections that came and changed nothing. The authors of those tests knew
-    everything there is to see of them.
+    """Expected rejections that happened and changed nothing. The authors of those tests knew
+    everything that can be seen of them.
 
-    A success is no control: that it was expected does not say that it did the right thing.
+    A success is no control: an expected success does not show that the call did the right thing.
     """
     known = {tool.name for tool in built.environment.tools}
     tests = [

@@ -63,7 +63,7 @@ _WRITTEN_DATE = re.compile(r"\b(?:date|datetime)\(\s*\d{4}\s*,|[\"']\d{4}-\d\d-\
 values."""
 _DRAWS = re.compile(r"\brandom\s*\(", re.IGNORECASE)
 _DRAWN = 3
-"""Seeds tried, the tour's among them."""
+"""Seeds tried, among them the exploration's."""
 _NEVER = ("0001", "1900", "1970", "9999")
 """Years that stand for no date at all."""
 
@@ -122,7 +122,7 @@ Played = list[tuple[list[Step], Sequence[Observation]]]
 async def _gather_twice(
     built: EnvironmentCase, replayed: ReplayedTests, means: GateContext
 ) -> Played:
-    """The sessions played in both processes: the widest ones of the tour, and all replies of
+    """The sessions played in both processes: the widest ones of the exploration, and all replies of
     queries if an order may depend on chance."""
     exploration = await explore(built, means)
     played, done = Played(), set[str]()

@@ -18,8 +18,8 @@ _SHOWN = 5
 
 
 async def check(built: EnvironmentCase, means: GateContext) -> Finding:
-    """Compares hashes before and after every rejection of the tour. A rejection that changed the
-    hash is played again, and both states are compared."""
+    """Compares hashes before and after every rejection of the exploration. A rejection that changed
+    the hash is played again, and both states are compared."""
     exploration = await explore(built, means)
     rejected = [observed for observed in exploration.calls if observed.seen.outcome == "rejection"]
     if not rejected:

@@ -16,17 +16,18 @@ from schemas.ledger import ReasonClass
 
 GATE = "W8"
 CODES: Mapping[str, ReasonClass] = {
-    # A stored test shows what a use of the tool is; it was carried out and nothing was changed.
+    # A stored test shows a use of the tool. The call succeeded and changed nothing.
     "never_changes": "proof",
     "undeclared_write": "proof",
-    # A call was seen to read or write it: the states of servers are not apart then.
+    # A call read or wrote the table, so the servers' states are not separate.
     "foreign_table": "proof",
-    # What was not seen may be behind a condition that no stored test reaches.
+    # A condition that no stored test reaches may be the reason.
     "never_succeeds": "suspicion",
     "never_answers": "suspicion",
     "change_not_seen": "suspicion",
     "write_not_seen": "suspicion",
-    # Reads follow from what the program does: the map that was observed is the right one.
+    # The program's behaviour decides which tables are read, so the observed tables replace the
+    # declared ones.
     "undeclared_read": "bookkeeping",
 }
 
@@ -93,7 +94,7 @@ def _describe_silence(
 
 
 def _name_foreign(one: TouchMismatch, foreign: list[str]) -> TouchMismatch:
-    """Tables of another server are none of the tool's, declared or not."""
+    """Tables of another server never belong to the tool, declared or not."""
     if one.reason == "write_not_seen" or not foreign:
         return one
     words = f"{one.tool} touches {', '.join(foreign)}, of another server"
@@ -101,8 +102,8 @@ def _name_foreign(one: TouchMismatch, foreign: list[str]) -> TouchMismatch:
 
 
 def _judge_touch(one: TouchMismatch, touched: Json) -> Finding:
-    """A write that is not declared is a proof. A declared write that was not seen is a matter for
-    the tests. A wrong declaration of reads is corrected."""
+    """An undeclared write is a proof. A declared write that was not seen is a matter for the tests.
+    A wrong declaration of reads is corrected."""
     evidence: Json = {"tool": one.tool, "tables": one.tables, "touched": touched}
     if one.reason == "write_not_seen":
         asked = (
@@ -164,7 +165,7 @@ def _find_silence(tool: Tool, exploration: ExplorationRun) -> str:
 
 
 def _could_be_valid(tool: Tool, exploration: ExplorationRun) -> bool:
-    """Whether every id it asks for is known to name rows that exist."""
+    """Whether each required id is known to name existing rows."""
     asked = [name for name in tool.parameters.get("required", ()) if name.endswith("id")]
     return all(exploration.offers.points(tool.name, name) for name in asked)
 

@@ -1,5 +1,5 @@
-"""Corners: both sides of a comparison are made the same, a number is made to stand elsewhere, and
-what lies beside is known."""
+"""Boundary cases: a move makes both sides of a comparison equal, or gives a number an earlier
+value; calls beside them are known."""
 
 import pytest
 import pytest_asyncio
@@ -87,7 +87,7 @@ async def test_a_number_that_is_set_stood_elsewhere_and_the_call_is_carried_out_
 
 
 async def test_what_sets_a_number_to_what_it_is_may_set_it_wrongly(sandbox: Sandbox) -> None:
-    """A total of 5 that an amount of 5 takes the place of."""
+    """An amount of 5 replaces a total of 5."""
     state = STATE | {"members": STATE["members"] | {"M1": STATE["members"]["M1"] | {"balance": 5}}}
     spoilt = {
         "program.py": STUDIO.files["program.py"].replace(

@@ -24,10 +24,17 @@ from tests.gates.specimens.faults import DROPPED, Swap
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 MODES: tuple[Probes, ...] = ("open", "sealed", "all")
-TOURED: dict[str, ModuleType] = {"W6": w6, "W7": w7, "W9": w9, "W11": w11, "W12": w12, "W13": w13}
+EXPLORING: dict[str, ModuleType] = {
+    "W6": w6,
+    "W7": w7,
+    "W9": w9,
+    "W11": w11,
+    "W12": w12,
+    "W13": w13,
+}
 PLANTED = [
     pytest.param(gate, swaps, id=f"{gate}: {words}")
-    for gate in ("W5", *TOURED)
+    for gate in ("W5", *EXPLORING)
     for words, _, swaps in DROPPED[gate][:3]
 ]
 POSED: dict[str, tuple[ModuleType, dict[str, Case]]] = {
@@ -123,11 +130,11 @@ def make_failure(module: ModuleType, observed: ObservedCall) -> ObservedCall:
     )
 
 
-@pytest.mark.parametrize("gate", TOURED)
+@pytest.mark.parametrize("gate", EXPLORING)
 async def test_what_only_a_sealed_call_shows_is_found_in_verify_alone(
     sandbox: Sandbox, gate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built, module = ground(), TOURED[gate]
+    built, module = ground(), EXPLORING[gate]
     exploration = await explore(built, GateContext(sandbox))
     sealed = next(
         observed

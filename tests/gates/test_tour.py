@@ -1,5 +1,5 @@
-"""The tour: few sessions, and all the same every tool tried each way and every write read
-around."""
+"""The exploration: it needs few sessions, and still tries every tool in each way and reads around
+every write."""
 
 from collections import Counter
 from typing import Any
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class Counted:
-    """A sandbox that says how often it was asked, and for how much."""
+    """A sandbox that counts its messages, sessions and steps."""
 
     searches = True
 
@@ -29,8 +29,8 @@ class Counted:
         return await self._sandbox.play(program, steps, **more)
 
 
-async def test_a_tour_starts_over_seldom(sandbox: Sandbox) -> None:
-    """To start over is most of its cost: tests that change nothing, odd arguments and draws share
+async def test_an_exploration_seldom_resets(sandbox: Sandbox) -> None:
+    """Resets take most of the time. So tests that change nothing, odd calls and sampled calls share
     sessions."""
     counted: Any = Counted(sandbox)
     exploration = await explore(ground(), GateContext(counted, seed=40))
@@ -59,7 +59,7 @@ async def test_every_tool_is_tried_each_way_and_every_write_read_around(sandbox:
 
 
 async def test_a_route_holds_only_what_leads_somewhere(sandbox: Sandbox) -> None:
-    """Whoever plays a stop again from its start and route comes to the same state before it."""
+    """A call that is repeated after its start and route has the same state before it."""
     exploration = await explore(ground(), GateContext(sandbox, seed=42))
     assert all(
         call.name in exploration.tools and exploration.tools[call.name].effect == "change"
@@ -79,7 +79,7 @@ async def test_a_route_holds_only_what_leads_somewhere(sandbox: Sandbox) -> None
 
 
 async def test_a_tool_that_seldom_succeeds_is_searched_for(sandbox: Sandbox) -> None:
-    """Its tests are all refusals: what shows how to succeed is drawn from the rows."""
+    """All its tests are refusals, so the exploration finds a successful call in the rows."""
     built = ground()
     refused = EnvironmentCase(
         built.environment,
