@@ -26,7 +26,7 @@ async def check(built: EnvironmentCase, means: GateContext) -> Finding:
         return skip(
             GATE,
             "nothing_rejected",
-            "no call of the tour was rejected: tests that expect a rejection would show how one "
+            "no call that was tried was rejected: tests that expect a rejection would show how one "
             "ends",
         )
     moved = [observed for observed in rejected if observed.moved]

@@ -1,7 +1,7 @@
 """Many sessions of one program, played in few messages, with what came of each.
 
-Every search over calls is played here: a gate's tour, a scenario's attempts and attackers, a hunt for rewards, a composed dialogue's proof.
-They differ in who proposes the calls.
+Every search over calls is played here: an exploration, a scenario's attempts and attackers, a search
+for rewards, the proof of a composed dialogue. They differ in who proposes the calls.
 """
 
 from collections.abc import Iterator, Sequence
