@@ -1,7 +1,7 @@
-"""Texts of new rows that depend on the order of a reference path's changes, found by making two of
-them in the other order.
+"""References of new rows that depend on the order of a reference path's changes, found by making a
+change before an earlier one.
 
-two changes exchanged ──► the same end, but texts of new rows have changed places ──► the verifier leaves these columns open
+a change moved forward ──► the same end, but references of new rows have changed places ──► the verifier leaves these columns open
 
 A program that numbers what it makes (`C-0057`) gives other numbers in another order. An agent that
 makes the same changes in another order is right, unless somebody speaks of the numbers.
@@ -9,7 +9,7 @@ makes the same changes in another order is right, unless somebody speaks of the 
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice
 
 from envmill.kinds.authoring.columns import is_pointer
 from envmill.kinds.loosening import LooseArgument, play_calls
@@ -22,8 +22,8 @@ from schemas.database import Table
 from schemas.environment import Call, Environment
 from schemas.scenario import Draft
 
-SWAPS = 4
-"""Number of pairs of changes that are exchanged."""
+MOVES = 12
+"""Number of other orders that are played."""
 _REFERENCE = re.compile(r"(?=.*[A-Za-z])(?=.*\d)[\w/.-]+")
 """Letters and digits without a blank. Other texts that depend on the order, such as who gets the
 last seat and who waits, may be what is wanted."""
@@ -38,7 +38,7 @@ async def find_numbered(
     if draft.polarity != "achieve":
         return []
     columns = set[tuple[str, str]]()
-    for calls in _swap(draft, environment):
+    for calls in islice(_reorder(draft, environment), MOVES):
         other = await play_calls(environment, calls, start(draft), sandbox)
         columns |= find_exchanged(here, other, environment.tables) if other is not None else set()
     spoken = canonical_json([draft.request, draft.say, *(one.model_dump() for one in draft.tell)])
@@ -82,13 +82,16 @@ def list_new(ending: Ending, table: str) -> Mapping[str, Mapping[str, Json]]:
     return {key: row for key, row in rows.items() if key not in old and is_object(row)}
 
 
-def _swap(draft: Draft, environment: Environment) -> Iterator[list[Call]]:
+def _reorder(draft: Draft, environment: Environment) -> Iterator[list[Call]]:
+    """The path with one change made before an earlier change. Two that are not neighbours count as
+    well, because what stands between them may need the first."""
     changes = {tool.name for tool in environment.tools if tool.effect == "change"}
     places = [place for place, call in enumerate(draft.oracle) if call.name in changes]
-    for one, other in list(pairwise(places))[:SWAPS]:
-        calls = list(draft.oracle)
-        calls[one], calls[other] = calls[other], calls[one]
-        yield calls
+    for number, later in enumerate(places):
+        for earlier in reversed(places[:number]):
+            calls = list(draft.oracle)
+            calls.insert(earlier, calls.pop(later))
+            yield calls
 
 
 def _list_texts(ending: Ending, table: str) -> set[str]:

@@ -19,7 +19,7 @@ from schemas.scenario import Draft, Fact, UserContract, Verifier
 from tests.specimens import ORIGIN, make_environment, make_scenario
 
 PROGRAM = '''
-from envmill.runtime import new_id
+from envmill.runtime import Rejection, new_id
 
 
 class Club:
@@ -40,6 +40,18 @@ class Club:
         self.charges[key] = {"id": key, "reference": reference, "member_id": member_id, "kind": kind, "cents": cents}
         return self.charges[key]
 
+    def settle(self, member_id: str) -> dict:
+        """Have a member pay what is open.
+
+        Args:
+            member_id: Member.
+        """
+        for row in self.charges.values():
+            if row["member_id"] == member_id and row["kind"] != "paid":
+                row["kind"] = "paid"
+                return row
+        raise Rejection("nothing_open", "Nothing is open.")
+
     def book(self, member_id: str) -> dict:
         """Book the last place of the class, or wait for it.
 
@@ -50,7 +62,7 @@ class Club:
         self.places[key] = {"id": key, "member_id": member_id, "status": "waits for 1" if taken else "booked1"}
         return self.places[key]
 '''
-EFFECTS: Any = {"charge": "change", "book": "change"}
+EFFECTS: Any = {"charge": "change", "settle": "change", "book": "change"}
 STATE: dict[str, Any] = {
     "members": {"M1": {"id": "M1", "name": "Rolf"}, "M2": {"id": "M2", "name": "Ines"}},
     "charges": {
@@ -117,6 +129,15 @@ async def test_who_makes_the_changes_in_another_order_is_right(
     draft = make_draft([MISSED, LOCKER])
     assert (await derive(draft, sandbox)).free == ["charges.reference"]
     assert (await rule(draft, calls, sandbox)).outcome == outcome
+
+
+async def test_changes_that_are_no_neighbours_are_exchanged(sandbox: Sandbox) -> None:
+    """Rolf cannot pay before he is charged, and Ines's locker can come before both."""
+    settle = Call(name="settle", arguments={"member_id": "M1"})
+    draft = make_draft([MISSED, settle, LOCKER])
+    assert (await derive(draft, sandbox)).free == ["charges.reference"]
+    assert (await rule(draft, [LOCKER, MISSED, settle], sandbox)).outcome == "pass"
+    assert (await rule(draft, [LOCKER, MISSED], sandbox)).outcome == "fail"
 
 
 @pytest.mark.parametrize(
