@@ -16,7 +16,8 @@ CODES: Mapping[str, ReasonClass] = {
     "row_missed": "proof",
     "hidden_link": "proof",
     "row_overwritten": "proof",
-    # The statement that says of no row which one is meant stands in the program.
+    # The statement that says of no row which one is meant stands in the program, and no other row
+    # explains the value.
     "every_row_changed": "proof",
     # The call names a row and the value that it is to hold, and every other row comes to hold it.
     "value_set_elsewhere": "proof",

@@ -27,7 +27,7 @@ from tests.trust.test_table import check_outsiders, check_truth
 
 SURE = ("missing_where", "renamed_tool", "leaked_tool")
 QUICK: tuple[RecipeName, ...] = ("awm", "scaleenv")
-"""Under `make test`: to part the documents of the third takes longer than all else."""
+"""But in a soak: to part the documents of the third takes longer than all else."""
 
 
 @pytest.mark.long
@@ -36,8 +36,8 @@ QUICK: tuple[RecipeName, ...] = ("awm", "scaleenv")
     "recipe", tuple(LINES) if count(0, 1) else [random.Random("/".join(SAMPLE)).choice(QUICK)]
 )
 async def test_the_table_of_a_recipe(recipe: RecipeName, tmp_path: Path, sandbox: Sandbox) -> None:
-    """Under `make test` one of a fault and two of a polarity of one recipe, another with every commit;
-    in a soak all, kept in `data/trust`."""
+    """Three of a fault and two of a polarity of one recipe, others with every commit; in a soak all,
+    kept in `data/trust`. One fault alone says nothing: an exploration misses one in fifty."""
     if count(0, 1):
         outcomes = await asyncio.to_thread(run, ROOT / "data/trust" / recipe, recipe=recipe)
     else:

@@ -14,6 +14,8 @@ from schemas.base import Json, is_object
 from schemas.environment import Environment
 from schemas.scenario import Change
 
+_UPDATE = re.compile(r"\s*UPDATE\s+[\"'`\[]?(?P<table>\w+)", re.IGNORECASE)
+_WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
 _FEWEST = 2
 """Number of other rows with the same change. A single one may be the row that this one is exchanged
 with."""
@@ -24,32 +26,35 @@ def others_are_left_alone(
 ) -> Iterator[BrokenRelation]:
     """The call names one row, or a row that refers to it, and every row of that table gets the same
     value: the statement lacks its condition."""
+    bare = _list_bare_updates(built.environment)
     for observed in exploration.writes():
         called = {value for value in observed.call.arguments.values() if isinstance(value, str)}
-        for place, changes in _group(exploration.diff(observed)).items():
-            named = (
-                called
-                if any(one.path[1] in called for one in changes)
-                else _list_owners(exploration.states[observed.before], called)
-            )
+        for (table, column), changes in _group(exploration.diff(observed)).items():
+            statement = next((text for text in bare if _sets(text, table, column)), "")
+            named = _find_named(exploration.states[observed.before], called, changes, statement)
             told = [one for one in changes if one.path[1] in named]
             others = [
                 one for one in changes if one.path[1] not in named and one.after == changes[0].after
             ]
-            if len(told) != 1 or told[0].after != changes[0].after or len(others) < _FEWEST:
+            if (
+                len(told) != 1
+                or told[0].after != changes[0].after
+                or len(others) < (1 if statement else _FEWEST)
+            ):
                 continue
-            rows = exploration.states[observed.after][place[0]]
-            if all(_holds(row, place[1], told[0].after) for row in rows.values()) and not any(
-                _refers(rows[one.path[1]], named, place[1]) for one in others
+            rows = exploration.states[observed.after][table]
+            parents = called if statement else named
+            if all(_holds(row, column, told[0].after) for row in rows.values()) and not any(
+                _refers(rows[one.path[1]], parents, column) for one in others
             ):
                 words = (
-                    f"{observed.call.name} means one row of {place[0]}, and sets {place[1]} to "
+                    f"{observed.call.name} means one row of {table}, and sets {column} to "
                     f"{told[0].after!r} in every one"
                 )
-                bare = find_bare_update(built.environment, place[0])
-                reason = "every_row_changed" if bare else "rows_changed_alike"
+                sure = statement and (named is called or _is_amount(told[0].after))
+                reason = "every_row_changed" if sure else "rows_changed_alike"
                 yield BrokenRelation(
-                    reason, words, _describe(observed, changes) | {"statement": bare}
+                    reason, words, _describe(observed, changes) | {"statement": statement}
                 )
 
 
@@ -93,6 +98,17 @@ def others_are_not_changed_instead(
             )
 
 
+def _find_named(state: Json, called: set[str], changes: list[Change], statement: str) -> set[str]:
+    """Keys of rows that the call means: those it names, else those that these refer to, else, where
+    a statement without a condition asks for a second look, those that the latter refer to."""
+    named = called
+    for _ in range(2 if statement else 1):
+        if any(one.path[1] in named for one in changes):
+            break
+        named = _list_owners(state, named)
+    return named
+
+
 def _list_owners(state: Json, called: set[str]) -> set[str]:
     """Values of named rows, among them the keys they refer to."""
     rows = (
@@ -103,6 +119,12 @@ def _list_owners(state: Json, called: set[str]) -> set[str]:
         if key in called and is_object(row)
     )
     return {value for row in rows for value in row.values() if isinstance(value, str)}
+
+
+def _is_amount(value: Json) -> bool:
+    """A number that one row alone explains. A word, a yes or no, or nothing left may be meant for all
+    rows: an alarm is raised in every room."""
+    return isinstance(value, int | float) and value not in (0, 1)
 
 
 def _group(changes: list[Change]) -> Mapping[tuple[str, str], list[Change]]:
@@ -126,22 +148,23 @@ def _refers(row: Json, named: set[str], column: str) -> bool:
     )
 
 
-def find_bare_update(environment: Environment, table: str) -> str:
-    """A statement of the program that updates all rows of the table; empty if there is none."""
+def _list_bare_updates(environment: Environment) -> list[str]:
+    """Statements of the program that update all rows of a table."""
     texts = [
         node.value
         for _, nodes in list_nodes(environment)
         for node in nodes or ()
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    bare = re.compile(rf"\s*UPDATE\s+[\"'`\[]?{re.escape(table)}\b", re.IGNORECASE)
-    return next(
-        (
-            text
-            for text in texts
-            if bare.match(text) and not re.search(r"\bWHERE\b", text, re.IGNORECASE)
-        ),
-        "",
+    return [text for text in texts if _UPDATE.match(text) and not _WHERE.search(text)]
+
+
+def _sets(statement: str, table: str, column: str) -> bool:
+    updated = _UPDATE.match(statement)
+    return (
+        updated is not None
+        and updated["table"].lower() == table.lower()
+        and re.search(rf"\b{re.escape(column)}\W*=", statement, re.IGNORECASE) is not None
     )
 
 
