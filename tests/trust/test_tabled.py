@@ -91,7 +91,7 @@ def check_caught(planted: Sequence[Outcome], promised: float) -> None:
     [
         ("missing_where", "hotel_booking", w12.check, "every_row_changed"),
         ("missing_where", "funeral_services", w12.check, "every_row_changed"),
-        ("missing_where", "court_calendars", w12.check, "every_row_changed"),
+        ("missing_where", "court_calendars", w12.check, "rows_changed_alike"),
         ("beginnings_only", "beekeeping_cooperative", w12.check, "whole_words_only"),
         ("random_order", "fleet_maintenance", w5.check, "draws_lots"),
     ],
