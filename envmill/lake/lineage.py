@@ -166,10 +166,14 @@ def _search_aside(
     lake: DuckDBPyConnection, start: str, run: str
 ) -> dict[tuple[str, str], list[str]]:
     """A row that was set aside is in quarantine alone; of several promises it broke the first is
-    shown."""
-    asked = """select min(id), list(distinct run) from quarantine where starts_with("row", $start) and $run in ('', run) group by "row" """
-    return {
-        ("quarantine", key): runs for key, runs in _fetch(lake, asked, {"start": start, "run": run})
+    shown. A place whose scenario was never drafted has no row but what became of it."""
+    quarantined = """select min(id), list(distinct run) from quarantine
+                     where starts_with("row", $start) and $run in ('', run) group by "row" """
+    ended = """select arg_max(id, try_number), list(distinct run) from attrition
+               where subject = $start and gate = 'exit' and $run in ('', run) group by subject, stage"""
+    values = {"start": start, "run": run}
+    return {("quarantine", key): runs for key, runs in _fetch(lake, quarantined, values)} or {
+        ("attrition", key): runs for key, runs in _fetch(lake, ended, values)
     }
 
 

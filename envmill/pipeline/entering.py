@@ -242,7 +242,7 @@ def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
     trajectories = upstream.made(Trajectory, "scenarios-collect")
     pairs = upstream.made(Pair, "scenarios-collect")
     attempts = _read_attempts(upstream, kept, pairs)
-    cargo = ExportSet(
+    export_set = ExportSet(
         environments=environments,
         tests=tests,
         scenarios=scenarios,
@@ -264,7 +264,12 @@ def enter_load(upstream: StepInputs) -> Subjects[ExportInput]:
         for outcome in TIERS
     )
     load = ExportInput(
-        cargo, provisional, frozenset(upstream.refused()), upstream.accepted(), suspected, observed
+        export_set,
+        provisional,
+        frozenset(upstream.refused()),
+        upstream.accepted(),
+        suspected,
+        observed,
     )
     return list_subjects([Subject(f"run:{upstream.run}", "", "", load)] if scenarios else [])
 

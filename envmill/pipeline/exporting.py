@@ -31,12 +31,12 @@ from envmill.recipes.drafting.themes import read_themes
 from envmill.stages.context import ExportInput
 from envmill.stages.export import (
     REWARDED,
-    choose_cargo,
+    choose_export_set,
     count_versions,
     describe_mixed,
     keep_band,
     keep_splits,
-    stream_cargo,
+    stream_outputs,
     unite_loads,
 )
 from envmill.stages.holding import describe_flagged
@@ -56,7 +56,7 @@ Encode = Callable[[ExportSet, str], ExportSet]
 class Selection:
     """What leaves, and why each scenario that was kept stays."""
 
-    cargo: ExportSet
+    export_set: ExportSet
     stays: Mapping[str, str] = field(default_factory=dict[str, str])
     """Scenario → why it stays at home."""
 
@@ -76,25 +76,29 @@ def choose(
     if options.attempts:
         load = replace(
             load,
-            cargo=add_transcripts(lake, {run: read_config(lake, run) for run in runs}, load.cargo),
+            export_set=add_transcripts(
+                lake, {run: read_config(lake, run) for run in runs}, load.export_set
+            ),
         )
     protected = read_protected(settings.protected, settings.sketches)
     asked = {"provisional": options.provisional, "suspected": options.suspected}
-    cargo, findings = choose_cargo(
+    export_set, findings = choose_export_set(
         load, **asked, protected=protected, terms=read_terms(terms or settings.terms)
     )
     _report(findings, err)
-    stays = {one.id: "held back" for one in load.cargo.scenarios} | _explain(findings)
+    stays = {one.id: "held back" for one in load.export_set.scenarios} | _explain(findings)
     if options.band or options.for_policy:
-        cargo, left = _select(lake, runs, cargo, options, err)
+        export_set, left = _select(lake, runs, export_set, options, err)
         stays |= {one: why.replace("_", " ") for why, ids in left.items() for one in ids}
     if options.partial:
-        cargo = _pay_parts(lake, runs, cargo, err)
-    chosen = keep_splits(pay_whole(cargo), options.splits)
+        export_set = _pay_parts(lake, runs, export_set, err)
+    chosen = keep_splits(pay_whole(export_set), options.splits)
     if options.attempts:
         chosen = pay_turns(add_turns(settings, chosen), options.turn_reward)
         _report_turns(chosen, err)
-    stays |= {one.id: f"of split {one.split}, which was not asked for" for one in cargo.scenarios}
+    stays |= {
+        one.id: f"of split {one.split}, which was not asked for" for one in export_set.scenarios
+    }
     for name in options.consumers:
         for row, why in _list_left_out(name, chosen).items():
             tell(f"{name:12} left out {row}: {why}")
@@ -102,17 +106,19 @@ def choose(
 
 
 def pack(
-    cargo: ExportSet, options: ExportOptions, encode: Encode | None = None
+    export_set: ExportSet, options: ExportOptions, encode: Encode | None = None
 ) -> list[OutputFolder]:
     """The folders. Rewards of several verifiers are in none of them."""
-    if len(versions := count_versions(cargo, options.exporters)) > 1:
+    if len(versions := count_versions(export_set, options.exporters)) > 1:
         others = "the other exporters do not write rewards of attempts"
         raise SettingsError(
             f"{describe_mixed(versions)}. {', '.join(sorted(REWARDED))} refuse them; {others}."
         )
-    parcels = stream_cargo(cargo, options.exporters, scripted=options.scripted, encode=encode)
-    more = (parcel for name in options.consumers for parcel in _pack_for(name, cargo))
-    return hold_folders(chain(parcels, more))
+    outputs = stream_outputs(
+        export_set, options.exporters, scripted=options.scripted, encode=encode
+    )
+    more = (output for name in options.consumers for output in _pack_for(name, export_set))
+    return hold_folders(chain(outputs, more))
 
 
 def read_load(lake: Lake, run: str) -> ExportInput:
@@ -142,7 +148,9 @@ def read_load(lake: Lake, run: str) -> ExportInput:
             f"Run {run} collected nothing. `envmill funnel {run}` shows where candidates were dropped."
         )
     load = entered[0].record
-    return replace(load, cargo=replace(load.cargo, limits=RolloutLimits.of(config).describe()))
+    return replace(
+        load, export_set=replace(load.export_set, limits=RolloutLimits.of(config).describe())
+    )
 
 
 def read_config(lake: Lake, run: str) -> RunConfig:
@@ -197,8 +205,8 @@ _STAYS = {
 }
 
 
-def _pay_parts(lake: Lake, runs: Sequence[str], cargo: ExportSet, tell: Tell) -> ExportSet:
-    """The cargo with the verifiers named that may pay for parts; the others pay all or nothing, and
+def _pay_parts(lake: Lake, runs: Sequence[str], export_set: ExportSet, tell: Tell) -> ExportSet:
+    """The export set with the verifiers named that may pay for parts; the others pay all or nothing, and
     are told with what was earned."""
     question = (
         "select subject, gate, finding from gate_evidence where list_contains(?, run) and gate "
@@ -208,25 +216,25 @@ def _pay_parts(lake: Lake, runs: Sequence[str], cargo: ExportSet, tell: Tell) ->
         (str(subject), str(gate), finding)
         for subject, gate, finding in _ask(lake, question, [list(runs)])
     ]
-    paid, left = find_partial(cargo.scenarios, dossiers)
+    paid, left = find_partial(export_set.scenarios, dossiers)
     for scenario, why in left.items():
         tell(f"partial: {scenario} pays all or nothing: {why}")
-    return replace(cargo, partial=paid)
+    return replace(export_set, partial=paid)
 
 
-def _report_turns(cargo: ExportSet, tell: Tell) -> None:
+def _report_turns(export_set: ExportSet, tell: Tell) -> None:
     """Attempts whose turns are not known, by reason."""
-    unknown = Counter(one.turns_unknown for one in cargo.transcripts if one.turns is None)
+    unknown = Counter(one.turns_unknown for one in export_set.transcripts if one.turns is None)
     for why, count in sorted(unknown.items()):
         tell(f"attempts: the turns of {count} are not known: {why}")
 
 
 def _select(
-    lake: Lake, runs: Sequence[str], cargo: ExportSet, options: ExportOptions, tell: Tell
+    lake: Lake, runs: Sequence[str], export_set: ExportSet, options: ExportOptions, tell: Tell
 ) -> tuple[ExportSet, dict[str, list[str]]]:
     """The scenarios whose pass rate is within the band; the others are told."""
     chosen = _read_band(lake, runs, options.band or BAND, options.for_policy)
-    kept, left = keep_band(cargo, chosen, _read_rates(lake, runs, chosen.policy))
+    kept, left = keep_band(export_set, chosen, _read_rates(lake, runs, chosen.policy))
     if left:
         tell(f"band: {_count(left)}")
     if not kept.scenarios:
@@ -317,14 +325,18 @@ _DESCRIPTIONS: Mapping[str, Callable[[Any], str]] = {
 }
 
 
-def _pack_for(name: str, cargo: ExportSet) -> Iterable[OutputFolder]:
+def _pack_for(name: str, export_set: ExportSet) -> Iterable[OutputFolder]:
     """The folder of a consumer: a package, or for Harbor tasks."""
     return (
-        harbor.export_worlds(cargo) if name == harbor.NAME else export_for(CONSUMERS[name], cargo)
+        harbor.export_worlds(export_set)
+        if name == harbor.NAME
+        else export_for(CONSUMERS[name], export_set)
     )
 
 
-def _list_left_out(name: str, cargo: ExportSet) -> Mapping[str, str]:
+def _list_left_out(name: str, export_set: ExportSet) -> Mapping[str, str]:
     return (
-        harbor.find_unposed(cargo) if name == harbor.NAME else find_left_out(CONSUMERS[name], cargo)
+        harbor.find_unposed(export_set)
+        if name == harbor.NAME
+        else find_left_out(CONSUMERS[name], export_set)
     )

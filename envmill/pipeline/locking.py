@@ -26,7 +26,7 @@ from envmill.base.settings import ROOT, Settings
 from envmill.base.version import __version__
 from envmill.interop.exporters.base import AttemptTranscript, ExportSet, OutputFolder, ScoredAttempt
 from envmill.interop.exporters.contents import Content, digest_content, read_content
-from envmill.interop.tokens.sheet import encode_cargo
+from envmill.interop.tokens.sheet import encode_export_set
 from envmill.interop.tokens.tokenizer import ChatTokenizer
 from envmill.lake.lake import Lake
 from envmill.lake.sql import ask
@@ -70,8 +70,8 @@ def make_lock(
     verifiers of several versions judged."""
     lake = Lake(settings.lake)
     selection = choose(settings, runs, options, terms, tell, err)
-    cargo = selection.cargo
-    folders = pack(cargo, options, chat and make_encode(chat))
+    export_set = selection.export_set
+    folders = pack(export_set, options, chat and make_encode(chat))
     if not folders:
         raise SettingsError(f"{', '.join(runs)} kept nothing that can be locked.")
     held = terms or settings.terms
@@ -82,13 +82,13 @@ def make_lock(
         options=options,
         tokenizer=lock_tokenizer(chat),
         terms=held.read_text(encoding="utf-8") if held else None,
-        **hash_rows(cargo),
-        judged_by=_require_one_version(cargo),
+        **hash_rows(export_set),
+        judged_by=_require_one_version(export_set),
         models=_list_models(lake, runs),
         prompts=_list_prompts(lake, runs),
         stays=_list_dropped(lake, runs) | dict(selection.stays),
         withdrawn=_list_withdrawn(lake, runs, selection),
-        steps=[LockedStep(**asdict(one)) for one in cargo.counts],
+        steps=[LockedStep(**asdict(one)) for one in export_set.counts],
         folders=[lock_folder(one) for one in folders],
     )
 
@@ -100,7 +100,7 @@ def lock_tokenizer(chat: ChatTokenizer | None) -> LockedTokenizer | None:
 
 def make_encode(chat: ChatTokenizer) -> Encode:
     """What gives rows token ids; the rows that have none are in the manifests."""
-    return lambda cargo, name: encode_cargo(cargo, chat, name)
+    return lambda export_set, name: encode_export_set(export_set, chat, name)
 
 
 def render_lock(lock: DataLock) -> bytes:
@@ -150,11 +150,11 @@ def find_versions() -> LockedVersions:
     )
 
 
-def hash_rows(cargo: ExportSet) -> dict[str, Any]:
+def hash_rows(export_set: ExportSet) -> dict[str, Any]:
     """Fields of a lock: each record that leaves, with the hash of its content."""
     return {
-        "environments": {one.id: hash_record(one) for one in cargo.environments},
-        "tests": {one.id: hash_record(one) for one in cargo.tests},
+        "environments": {one.id: hash_record(one) for one in export_set.environments},
+        "tests": {one.id: hash_record(one) for one in export_set.tests},
         "scenarios": {
             one.id: LockedScenario(
                 content=hash_record(one),
@@ -162,15 +162,17 @@ def hash_rows(cargo: ExportSet) -> dict[str, Any]:
                 draft=one.draft,
                 environment=one.environment,
                 split=one.split,
-                tier="suspected" if one.id in cargo.suspected else "clean",
+                tier="suspected" if one.id in export_set.suspected else "clean",
             )
-            for one in cargo.scenarios
+            for one in export_set.scenarios
         },
-        "trajectories": {one.id: hash_record(one) for one in cargo.trajectories},
-        "pairs": {one.id: hash_record(one) for one in cargo.pairs},
-        "transcripts": {one.id: hash_record(one) for one in cargo.transcripts},
+        "trajectories": {one.id: hash_record(one) for one in export_set.trajectories},
+        "pairs": {one.id: hash_record(one) for one in export_set.pairs},
+        "transcripts": {one.id: hash_record(one) for one in export_set.transcripts},
         "attempts": {
-            one.id: hash_record(one) for one in cargo.attempts if one.scenario in cargo.splits
+            one.id: hash_record(one)
+            for one in export_set.attempts
+            if one.scenario in export_set.splits
         },
     }
 
@@ -226,17 +228,17 @@ def _list_ids(name: str, content: Content) -> list[str]:
     ]
 
 
-def _require_one_version(cargo: ExportSet) -> dict[str, int]:
+def _require_one_version(export_set: ExportSet) -> dict[str, int]:
     """Of all rollouts that rows rest on."""
     attempts = {
         one.id: one.verifier_version
-        for one in cargo.attempts
-        if one.scenario in cargo.splits and one.reward is not None
+        for one in export_set.attempts
+        if one.scenario in export_set.splits and one.reward is not None
     }
-    acted = {one.rollout for one in cargo.trajectories} | {
-        name for one in cargo.pairs for name in (one.chosen, one.rejected)
+    acted = {one.rollout for one in export_set.trajectories} | {
+        name for one in export_set.pairs for name in (one.chosen, one.rejected)
     }
-    found = attempts | {name: cargo.judged_by.get(name, "") for name in acted}
+    found = attempts | {name: export_set.judged_by.get(name, "") for name in acted}
     versions = dict(sorted(Counter(found.values()).items()))
     if len(versions) > 1:
         raise SettingsError(f"{describe_mixed(versions)}.")

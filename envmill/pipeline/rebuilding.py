@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from envmill.base.errors import EnvMillError, SettingsError
 from envmill.base.settings import Settings
-from envmill.interop.exporters import write_parcels
+from envmill.interop.exporters import write_outputs
 from envmill.interop.exporters.base import ExportSet, OutputFolder, StepCount
 from envmill.interop.tokens.tokenizer import ChatTokenizer
 from envmill.lake.lake import Lake
@@ -77,17 +77,17 @@ def rebuild(
     if broken or (versions and not other_versions):
         return Rebuild(problems=[*versions, *broken])
     try:
-        whole = unite_loads([read_load(lake, run) for run in lock.runs]).cargo
+        whole = unite_loads([read_load(lake, run) for run in lock.runs]).export_set
         if lock.options.attempts:
             whole = add_transcripts(lake, {run: read_config(lake, run) for run in lock.runs}, whole)
-        cargo, stays = _choose_again(settings, lock)
+        export_set, stays = _choose_again(settings, lock)
     except (EnvMillError, ValidationError) as error:
         return Rebuild(problems=[*versions, *_name_withdrawn(lake, lock), _describe_error(error)])
-    rows = list(_compare_rows(lake, lock, whole, cargo, stays))
+    rows = list(_compare_rows(lake, lock, whole, export_set, stays))
     if rows:
         return Rebuild(problems=[*versions, *rows])
     try:
-        folders = pack(_restrict(cargo, lock), lock.options, chat and make_encode(chat))
+        folders = pack(_restrict(export_set, lock), lock.options, chat and make_encode(chat))
     except EnvMillError as error:
         return Rebuild(problems=[*versions, error.message])
     files = list(_compare_files(lock, folders))
@@ -103,7 +103,7 @@ def write_rebuilt(folders: Sequence[OutputFolder], folder: Path) -> list[Bundle]
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = folder.with_name(f".{folder.name}-{uuid4().hex}")
     try:
-        bundles = write_parcels(folders, part, str(folder.resolve()))
+        bundles = write_outputs(folders, part, str(folder.resolve()))
         part.rename(folder)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -169,7 +169,7 @@ def _choose_again(settings: Settings, lock: DataLock) -> tuple[ExportSet, Mappin
             terms.write_text(lock.terms or "", encoding="utf-8")
         held = replace(settings, terms=None)
         chosen = choose(held, list(lock.runs), lock.options, terms, _ignore, _ignore)
-    return chosen.cargo, chosen.stays
+    return chosen.export_set, chosen.stays
 
 
 def _ignore(text: str) -> None:
@@ -177,10 +177,10 @@ def _ignore(text: str) -> None:
 
 
 def _compare_rows(
-    lake: Lake, lock: DataLock, whole: ExportSet, cargo: ExportSet, stays: Mapping[str, str]
+    lake: Lake, lock: DataLock, whole: ExportSet, export_set: ExportSet, stays: Mapping[str, str]
 ) -> Iterator[str]:
     """Every locked row that is missing, changed, or may not leave any more."""
-    there, leaving = hash_rows(whole), hash_rows(cargo)
+    there, leaving = hash_rows(whole), hash_rows(export_set)
     gone = list_withdrawals(lake)
     aside = {one.row: one.promise for run in lock.runs for one in lake.read(Quarantine, run)}
     for kind in _KINDS:
@@ -237,10 +237,12 @@ def _describe_error(error: EnvMillError | ValidationError) -> str:
     return f"a row of the lake was changed: {error.errors()[0]['msg']}"
 
 
-def _restrict(cargo: ExportSet, lock: DataLock) -> ExportSet:
+def _restrict(export_set: ExportSet, lock: DataLock) -> ExportSet:
     """The locked rows alone: what the runs got since is no part of it."""
-    rows = {kind: pick(getattr(cargo, kind), getattr(lock, kind)) for kind in _KINDS}
-    return replace(cargo, **rows, counts=tuple(StepCount(**one.model_dump()) for one in lock.steps))
+    rows = {kind: pick(getattr(export_set, kind), getattr(lock, kind)) for kind in _KINDS}
+    return replace(
+        export_set, **rows, counts=tuple(StepCount(**one.model_dump()) for one in lock.steps)
+    )
 
 
 def _compare_files(lock: DataLock, folders: Sequence[OutputFolder]) -> Iterator[str]:

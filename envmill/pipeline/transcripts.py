@@ -32,12 +32,14 @@ _AT_ONCE = 4
 """Attempts that are played again side by side."""
 
 
-def add_transcripts(lake: Lake, configs: Mapping[str, RunConfig], cargo: ExportSet) -> ExportSet:
-    """The cargo with what was said and done in its attempts, and what each rests on. `configs` are
+def add_transcripts(
+    lake: Lake, configs: Mapping[str, RunConfig], export_set: ExportSet
+) -> ExportSet:
+    """The export set with what was said and done in its attempts, and what each rests on. `configs` are
     its runs' settings. Rollouts lie in a spool; a transcript is made when it is read."""
-    wanted = {one.id for one in cargo.attempts}
-    licences, splits = {one.id: one.licence for one in cargo.environments}, cargo.splits
-    spool, sources = RowSpool(), dict(cargo.sources)
+    wanted = {one.id for one in export_set.attempts}
+    licences, splits = {one.id: one.licence for one in export_set.environments}, export_set.splits
+    spool, sources = RowSpool(), dict(export_set.sources)
 
     def find(run: str, trace: Trace) -> Iterator[list[dict[str, Any]]]:
         for part in lake.scan(Rollout, run):
@@ -49,11 +51,11 @@ def add_transcripts(lake: Lake, configs: Mapping[str, RunConfig], cargo: ExportS
 
     parts: list[StoredRows[Rollout]] = []
     for run, config in configs.items():
-        trace = partial(trace_attempt, sources=cargo.sources, cast=read_cast(config))
+        trace = partial(trace_attempt, sources=export_set.sources, cast=read_cast(config))
         parts.append(spool.hold(Rollout, find(run, trace), "scenario"))
     rollouts = cast("StoredRows[Rollout]", unite(parts))
     transcripts = MadeFromRows(rollouts, partial(_make_transcript, licences, splits))
-    return replace(cargo, transcripts=transcripts, sources=sources)
+    return replace(export_set, transcripts=transcripts, sources=sources)
 
 
 def _make_transcript(
@@ -73,25 +75,25 @@ def _make_transcript(
     )
 
 
-def add_turns(settings: Settings, cargo: ExportSet) -> ExportSet:
-    """The cargo with a log of each attempt's turns, or the reason why there is none."""
-    if not cargo.transcripts:
-        return cargo
-    transcripts = cast("MadeFromRows[AttemptTranscript, Rollout]", cargo.transcripts)
+def add_turns(settings: Settings, export_set: ExportSet) -> ExportSet:
+    """The export set with a log of each attempt's turns, or the reason why there is none."""
+    if not export_set.transcripts:
+        return export_set
+    transcripts = cast("MadeFromRows[AttemptTranscript, Rollout]", export_set.transcripts)
     logs: Shelf[Logged] = RowSpool().shelve(_render_log, _parse_log)
-    asyncio.run(_log_all(settings, cargo, transcripts.base, logs))
+    asyncio.run(_log_all(settings, export_set, transcripts.base, logs))
 
     def add(one: AttemptTranscript) -> AttemptTranscript:
         turns, unknown = logs.get(one.id) or (None, "")
         return replace(one, turns=turns, turns_unknown=unknown)
 
-    return replace(cargo, transcripts=transcripts.change(add))
+    return replace(export_set, transcripts=transcripts.change(add))
 
 
 async def _log_all(
-    settings: Settings, cargo: ExportSet, rollouts: StoredRows[Rollout], logs: "Shelf[Logged]"
+    settings: Settings, export_set: ExportSet, rollouts: StoredRows[Rollout], logs: "Shelf[Logged]"
 ) -> None:
-    find_scenario, find_home = find_by_id(cargo.scenarios), find_by_id(cargo.environments)
+    find_scenario, find_home = find_by_id(export_set.scenarios), find_by_id(export_set.environments)
     names = iter(rollouts.ids)
     async with open_sandbox(settings) as sandbox:
 

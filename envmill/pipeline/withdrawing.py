@@ -11,6 +11,7 @@ from typing import Self
 from uuid import uuid4
 
 from envmill.base.version import __version__
+from envmill.interop.exporters import EXPORTERS
 from envmill.interop.exporters.sources import Cast, RowSource, trace_sources
 from envmill.lake.arrow import Stamp
 from envmill.lake.lake import Lake
@@ -24,12 +25,6 @@ from schemas.rollout import Bundle, Trajectory
 from schemas.run import RunConfig
 from schemas.scenario import Scenario
 
-_ROWS = {
-    **dict.fromkeys(("sft", "atif", "views"), ("trajectories",)),
-    "preferences": ("pairs",),
-    "dataset": ("scenarios", "trajectories", "pairs"),
-}
-"""Exporter → what its rows are; of all others scenarios."""
 TABLES = ("environments", "scenarios", "trajectories", "pairs")
 """What can be withdrawn."""
 
@@ -141,7 +136,7 @@ def list_shipped_rows(
 ) -> Iterator[tuple[Bundle, list[str]]]:
     """Bundles, of whatever run, with the ids of their rows that rest on the source."""
     for bundle in (one for run in lake.runs_with(Bundle) for one in lake.read(Bundle, run)):
-        kinds = _ROWS.get(bundle.exporter, ("scenarios",))
+        kinds = EXPORTERS[bundle.exporter].rows if bundle.exporter in EXPORTERS else ("scenarios",)
         ids = {
             one
             for found in every

@@ -129,7 +129,7 @@ class PlacedScenario(Generic[R_co]):
 class ExportInput:
     """Everything a run has to export."""
 
-    cargo: ExportSet
+    export_set: ExportSet
     provisional: frozenset[str] = frozenset()
     """Environments and scenarios that a required gate could not measure."""
     refused: frozenset[str] = frozenset()

@@ -1,6 +1,6 @@
 """Export: what a trainer loads.
 
-Load ──licence, provisional, split──► Cargo ──exporters──► parcels ──► folders and bundles
+Load ──licence, provisional, split──► ExportSet ──exporters──► outputs ──► folders and bundles
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from envmill.agents import is_scripted
 from envmill.agents.limits import RolloutLimits
 from envmill.gates.base import Finding, drop, keep
 from envmill.gates.protected_texts import Protected, read_protected
-from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_parcels
+from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_outputs
 from envmill.interop.exporters.base import Band, ContaminationReport
 from envmill.interop.exporters.licence_terms import TermsFile, read_terms
 from envmill.interop.exporters.sources import unite_sources
@@ -33,10 +33,8 @@ _UNMEASURED = (
 )
 SUSPECTED = "suspected"
 """Tier, and the name under which the ledger has what an export left out or took of it."""
-REWARDED = frozenset(("rl", "dataset"))
-"""Exporters that write rewards of stored attempts."""
-TEACHING = frozenset({"sft", "views"})
-"""Exporters of trajectories to imitate."""
+REWARDED = frozenset(name for name, one in EXPORTERS.items() if one.rewards)
+TEACHING = frozenset(name for name, one in EXPORTERS.items() if one.teaches)
 _SUSPECTED = (
     "all that is left is of tier suspected: let a judge decide the suspicions, or export it with "
     "`--with suspected`"
@@ -61,14 +59,14 @@ async def export_bundles(
         "suspected": context.config.with_tier == "suspected",
     }
     protected = read_protected(context.settings.protected, context.settings.sketches)
-    cargo, findings = choose_cargo(
+    export_set, findings = choose_export_set(
         subject.record, **wanted, protected=protected, terms=read_terms(context.settings.terms)
     )
     if findings[-1].outcome == "dropped":
         return Result(findings=tuple(findings))
-    cargo = pay_whole(replace(cargo, limits=RolloutLimits.of(context.config).describe()))
+    export_set = pay_whole(replace(export_set, limits=RolloutLimits.of(context.config).describe()))
     exporters = context.config.exporters
-    if len(versions := count_versions(cargo, exporters)) > 1:
+    if len(versions := count_versions(export_set, exporters)) > 1:
         exporters = tuple(one for one in exporters if one not in REWARDED)
         findings.append(
             keep(
@@ -77,13 +75,13 @@ async def export_bundles(
             )
         )
     made, folder = set[str](), context.settings.bundles / context.run
-    parcels = stream_cargo(cargo, exporters, scripted=context.config.scripted)
-    bundles = write_parcels(_note(parcels, made), folder, context.run)
+    outputs = stream_outputs(export_set, exporters, scripted=context.config.scripted)
+    bundles = write_outputs(_note(outputs, made), folder, context.run)
     if idle := sorted({*context.config.exporters} - made):
         findings.append(keep("exporters", {"made_nothing": idle}))
-    if left_out := find_left_out(cargo, context.config.exporters):
+    if left_out := find_left_out(export_set, context.config.exporters):
         findings.append(keep("exporters", {"left_out": left_out}))
-    if not TEACHING.isdisjoint(context.config.exporters) and (acted := list_scripted(cargo)):
+    if not TEACHING.isdisjoint(context.config.exporters) and (acted := list_scripted(export_set)):
         findings.append(
             keep(
                 "sft",
@@ -93,54 +91,55 @@ async def export_bundles(
     return Result(tuple(bundles), tuple(findings))
 
 
-def _note(parcels: Iterable[OutputFolder], made: set[str]) -> Iterator[OutputFolder]:
-    """Parcels as they come; `made` learns who made them."""
-    for parcel in parcels:
-        made.add(parcel.exporter)
-        yield parcel
+def _note(outputs: Iterable[OutputFolder], made: set[str]) -> Iterator[OutputFolder]:
+    """Outputs as they come; `made` learns who made them."""
+    for output in outputs:
+        made.add(output.exporter)
+        yield output
 
 
-def stream_cargo(
-    cargo: ExportSet,
+def stream_outputs(
+    export_set: ExportSet,
     exporters: Collection[str],
     *,
     scripted: bool = False,
     encode: Callable[[ExportSet, str], ExportSet] | None = None,
 ) -> Iterator[OutputFolder]:
-    """The parcels of the named exporters, each made when it is asked for; those that have nothing to
-    say of this cargo make none. `encode` gives an exporter's rows token ids."""
+    """The outputs of the named exporters, each made when it is asked for; those that have nothing to
+    say of this export set make none. `encode` gives an exporter's rows token ids."""
     chosen = {name: pack for name, pack in EXPORTERS.items() if name in exporters}
-    formless = _find_formless(cargo, "bundle")
-    own = {"bundle": leave_out(cargo, lambda scenario, _: scenario in formless)}
-    own |= dict.fromkeys(TEACHING, cargo if scripted else _leave_scripts_out(cargo))
-    given = {name: own.get(name, cargo) for name in chosen}
+    formless = _find_formless(export_set, "bundle")
+    own = {"bundle": leave_out(export_set, lambda scenario, _: scenario in formless)}
+    own |= dict.fromkeys(TEACHING, export_set if scripted else _leave_scripts_out(export_set))
+    given = {name: own.get(name, export_set) for name in chosen}
     given = {name: encode(load, name) if encode else load for name, load in given.items()}
     for name, pack in chosen.items():
         yield from pack(given[name])
 
 
-def pack_cargo(
-    cargo: ExportSet,
+def pack_outputs(
+    export_set: ExportSet,
     exporters: Collection[str],
     *,
     scripted: bool = False,
     encode: Callable[[ExportSet, str], ExportSet] | None = None,
 ) -> list[OutputFolder]:
-    """The parcels of the named exporters; those that have nothing to say of this cargo make none.
-    `encode` gives an exporter's rows token
-    ids."""
-    return [*stream_cargo(cargo, exporters, scripted=scripted, encode=encode)]
+    """The outputs of the named exporters; those that have nothing to say of this export set make
+    none. `encode` gives an exporter's rows token ids."""
+    return [*stream_outputs(export_set, exporters, scripted=scripted, encode=encode)]
 
 
-def count_versions(cargo: ExportSet, exporters: Collection[str]) -> dict[str, int]:
+def count_versions(export_set: ExportSet, exporters: Collection[str]) -> dict[str, int]:
     """Versions of the judging code that gave rewards which these exporters write → how many; what
     counts nowhere has none."""
     leaving = (
-        {one.id for one in cargo.scenarios} if not REWARDED.isdisjoint(exporters) else set[str]()
+        {one.id for one in export_set.scenarios}
+        if not REWARDED.isdisjoint(exporters)
+        else set[str]()
     )
     versions = Counter(
         one.verifier_version
-        for one in cargo.attempts
+        for one in export_set.attempts
         if one.scenario in leaving and one.reward is not None
     )
     return dict(sorted(versions.items()))
@@ -158,47 +157,50 @@ def describe_mixed(versions: Mapping[str, int]) -> str:
     )
 
 
-def list_scripted(cargo: ExportSet) -> list[str]:
+def list_scripted(export_set: ExportSet) -> list[str]:
     """Scenarios of a model's environments in which a script acted. A script follows the reference
     path, and a student learns its slips."""
-    written = {one.id for one in cargo.environments if one.origin.provider != "offline"}
+    written = {one.id for one in export_set.environments if one.origin.provider != "offline"}
     return sorted(
         {
             one.scenario
-            for one in cargo.trajectories
+            for one in export_set.trajectories
             if one.environment in written and is_scripted(one.policy)
         }
     )
 
 
-def _leave_scripts_out(cargo: ExportSet) -> ExportSet:
-    acted = set(list_scripted(cargo))
+def _leave_scripts_out(export_set: ExportSet) -> ExportSet:
+    acted = set(list_scripted(export_set))
     if not acted:
-        return cargo
+        return export_set
     kept = choose(
-        cargo.trajectories, lambda one: one.scenario not in acted or not is_scripted(one.policy)
+        export_set.trajectories,
+        lambda one: one.scenario not in acted or not is_scripted(one.policy),
     )
-    return replace(cargo, trajectories=kept)
+    return replace(export_set, trajectories=kept)
 
 
-def find_left_out(cargo: ExportSet, exporters: Collection[str]) -> dict[str, list[str]]:
+def find_left_out(export_set: ExportSet, exporters: Collection[str]) -> dict[str, list[str]]:
     """Exporter → scenarios that it has no form for, as their kinds say."""
-    left = {name: _find_formless(cargo, name) for name in EXPORTERS if name in exporters}
+    left = {name: _find_formless(export_set, name) for name in EXPORTERS if name in exporters}
     return {name: sorted(ids) for name, ids in left.items() if ids}
 
 
-def _find_formless(cargo: ExportSet, exporter: str) -> set[str]:
+def _find_formless(export_set: ExportSet, exporter: str) -> set[str]:
     """Scenarios that an exporter has no form for."""
-    homes = {one.id: kind_of(one) for one in cargo.environments}
+    homes = {one.id: kind_of(one) for one in export_set.environments}
     return {
-        one.id for one in cargo.scenarios if homes[one.environment].find_formless(exporter, one)
+        one.id
+        for one in export_set.scenarios
+        if homes[one.environment].find_formless(exporter, one)
     }
 
 
 def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
     """Several runs as one: what two of them hold is there once."""
     parts: dict[str, Any] = {
-        name: unite([getattr(load.cargo, name) for load in loads])
+        name: unite([getattr(load.export_set, name) for load in loads])
         for name in (
             "environments",
             "tests",
@@ -210,18 +212,20 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
         )
     }
     judged_by = {
-        rollout: version for load in loads for rollout, version in load.cargo.judged_by.items()
+        rollout: version for load in loads for rollout, version in load.export_set.judged_by.items()
     }
-    sampled = {rollout: found for load in loads for rollout, found in load.cargo.sampled.items()}
-    counts = tuple(count for load in loads for count in load.cargo.counts)
-    limits = loads[0].cargo.limits
+    sampled = {
+        rollout: found for load in loads for rollout, found in load.export_set.sampled.items()
+    }
+    counts = tuple(count for load in loads for count in load.export_set.counts)
+    limits = loads[0].export_set.limits
     marked = {
         name: frozenset[str]().union(*(getattr(load, name) for load in loads))
         for name in ("provisional", "refused", "suspected", "observed")
     }
     accepted = {name: note for load in loads for name, note in load.accepted.items()}
-    compared = unite_reports([load.cargo.contamination for load in loads])
-    sources = unite_sources(load.cargo.sources for load in loads)
+    compared = unite_reports([load.export_set.contamination for load in loads])
+    sources = unite_sources(load.export_set.sources for load in loads)
     return ExportInput(
         ExportSet(
             **parts,
@@ -258,21 +262,21 @@ def unite_reports(reports: Sequence[ContaminationReport | None]) -> Contaminatio
     )
 
 
-def keep_splits(cargo: ExportSet, splits: Collection[str]) -> ExportSet:
+def keep_splits(export_set: ExportSet, splits: Collection[str]) -> ExportSet:
     """Only what belongs to some splits."""
-    others = {name for name, split in cargo.splits.items() if split not in splits}
-    return leave_out(cargo, lambda scenario, _: scenario in others)
+    others = {name for name, split in export_set.splits.items() if split not in splits}
+    return leave_out(export_set, lambda scenario, _: scenario in others)
 
 
 def keep_band(
-    cargo: ExportSet, band: Band, rates: Mapping[str, float]
+    export_set: ExportSet, band: Band, rates: Mapping[str, float]
 ) -> tuple[ExportSet, dict[str, list[str]]]:
     """Only scenarios that the policy passes so often, and what stays at home: for its rate, or
     since it made no attempt that counts."""
-    unmeasured = [one.id for one in cargo.scenarios if one.id not in rates]
+    unmeasured = [one.id for one in export_set.scenarios if one.id not in rates]
     outside = [
         one.id
-        for one in cargo.scenarios
+        for one in export_set.scenarios
         if one.id in rates and not band.least <= rates[one.id] <= band.most
     ]
     stays = {*unmeasured, *outside}
@@ -280,12 +284,12 @@ def keep_band(
         "outside_the_band": sorted(outside),
         f"never_tried_by_{band.policy}": sorted(unmeasured),
     }
-    return replace(leave_out(cargo, lambda scenario, _: scenario in stays), band=band), {
+    return replace(leave_out(export_set, lambda scenario, _: scenario in stays), band=band), {
         name: ids for name, ids in left.items() if ids
     }
 
 
-def choose_cargo(
+def choose_export_set(
     load: ExportInput,
     *,
     provisional: bool,
@@ -295,9 +299,9 @@ def choose_cargo(
 ) -> tuple[ExportSet, list[Finding]]:
     """What may leave, and why the rest stays; the last finding drops where nothing is left, or
     where a task is in two splits."""
-    licensed = {one.id for one in load.cargo.environments if one.licence not in _UNKNOWN}
+    licensed = {one.id for one in load.export_set.environments if one.licence not in _UNKNOWN}
     findings: list[Finding] = []
-    cargo = load.cargo
+    export_set = load.export_set
     reasons: tuple[tuple[str, str, Stays, bool], ...] = (
         (
             "licence",
@@ -312,27 +316,27 @@ def choose_cargo(
             False,
         ),
         ("observed", _OBSERVED, _among(load.observed), False),
-        ("protected", _EVAL_ONLY, _among(find_eval_only(cargo.scenarios, protected)), False),
+        ("protected", _EVAL_ONLY, _among(find_eval_only(export_set.scenarios, protected)), False),
         ("provisional", _UNMEASURED, _among(load.provisional), provisional),
         (SUSPECTED, _SUSPECTED, _among(load.suspected), suspected),
     )
     for name, words, stays, asked in reasons:
-        left = list_staying(cargo, stays)
-        cargo = cargo if asked else leave_out(cargo, stays)
-        if not cargo.scenarios:
-            return cargo, [
+        left = list_staying(export_set, stays)
+        export_set = export_set if asked else leave_out(export_set, stays)
+        if not export_set.scenarios:
+            return export_set, [
                 *findings,
                 drop(name, "nothing_to_export", words, {"left_at_home": left}),
             ]
         if left or name == "licence":
             findings.append(keep(name, _describe_left(left, asked)))
-    cargo, flagged = hold_flagged(cargo, load.accepted)
+    export_set, flagged = hold_flagged(export_set, load.accepted)
     findings += [flagged] if flagged else []
-    if not cargo.scenarios:
-        return cargo, findings
-    if crossings := find_crossings(cargo.scenarios, read_pairs(load.accepted)):
+    if not export_set.scenarios:
+        return export_set, findings
+    if crossings := find_crossings(export_set.scenarios, read_pairs(load.accepted)):
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
-        return cargo, [
+        return export_set, [
             *findings,
             drop(
                 "splits",
@@ -344,16 +348,16 @@ def choose_cargo(
     # Whom a recall means may have acted only: its trajectories and pairs go, and their scenarios
     # stay.
     acted = {
-        name: without(getattr(cargo, name), load.refused)
+        name: without(getattr(export_set, name), load.refused)
         for name in ("trajectories", "pairs", "transcripts")
     }
-    cargo = replace(
-        cargo, suspected=frozenset(list_staying(cargo, _among(load.suspected))), **acted
+    export_set = replace(
+        export_set, suspected=frozenset(list_staying(export_set, _among(load.suspected))), **acted
     )
     if terms is None:
-        return cargo, findings
-    cargo, finding = hold_to(terms, cargo)
-    return cargo, [*findings, finding]
+        return export_set, findings
+    export_set, finding = hold_to(terms, export_set)
+    return export_set, [*findings, finding]
 
 
 def _among(ids: frozenset[str]) -> Stays:

@@ -1,7 +1,7 @@
-"""What stays at home of a cargo, and with it all that was made of it: rows in which a scan found
+"""What stays at home of a export_set, and with it all that was made of it: rows in which a scan found
 something, and those that terms forbid.
 
-cargo ──scan──► rows without data of people, secrets and foreign notices ──terms──► rows that may be trained on, and split `test`
+export_set ──scan──► rows without data of people, secrets and foreign notices ──terms──► rows that may be trained on, and split `test`
 """
 
 import re
@@ -31,7 +31,9 @@ HELD_OUT = "test"
 """Split that nobody trains on: terms that forbid training let it leave."""
 
 
-def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportSet, Finding | None]:
+def hold_flagged(
+    export_set: ExportSet, accepted: Mapping[str, str]
+) -> tuple[ExportSet, Finding | None]:
     """Without rows in which a scan found something that nobody accepted. An environment takes its
     scenarios along, and these theirs.
 
@@ -41,7 +43,7 @@ def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportS
     flagged: dict[str, list[ScanFinding]] = {}
     waived: dict[str, set[tuple[str, str]]] = {}
     clean = set[tuple[str, str]]()
-    for name, homes, content, licence in _list_rows(cargo):
+    for name, homes, content, licence in _list_rows(export_set):
         if not homes:  # rows of another environment say other texts
             clean.clear()
         seen = scan(content, licence, clean)
@@ -53,8 +55,8 @@ def hold_flagged(cargo: ExportSet, accepted: Mapping[str, str]) -> tuple[ExportS
         if left := [one for one in seen if (one.kind, one.value) not in own]:
             flagged[name] = left
     if not flagged:
-        return cargo, None
-    kept = leave_out(cargo, lambda scenario, home: scenario in flagged or home in flagged)
+        return export_set, None
+    kept = leave_out(export_set, lambda scenario, home: scenario in flagged or home in flagged)
     rest = {name: without(getattr(kept, name), flagged) for name in _MADE}
     told: Json = {
         "flagged": {name: [one.describe() for one in flagged[name]] for name in sorted(flagged)}
@@ -69,15 +71,15 @@ def without(rows: Sequence[N], flagged: Container[str]) -> Sequence[N]:
     return pick(rows, {name for name in list_ids(rows) if name not in flagged})
 
 
-def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, str]]:
+def _list_rows(export_set: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, str]]:
     """Id, what it was made of, what of it leaves, and its licence. Environment by environment, each before what was made of it; then
-    what was made of scenarios and environments that are not in the cargo."""
-    tests = find_by_owner(cargo.tests, "environment")
-    scenarios = find_by_owner(cargo.scenarios, "environment")
-    made = (cargo.trajectories, cargo.transcripts, cargo.pairs)
+    what was made of scenarios and environments that are not in the export set."""
+    tests = find_by_owner(export_set.tests, "environment")
+    scenarios = find_by_owner(export_set.scenarios, "environment")
+    made = (export_set.trajectories, export_set.transcripts, export_set.pairs)
     finds = [find_by_owner(rows, "scenario") for rows in made]
     told = set[str]()
-    for home in cargo.environments:
+    for home in export_set.environments:
         yield home.id, (), home.model_dump(mode="json"), home.licence
         posed = scenarios(home.id)
         for one in chain(tests(home.id), posed):
@@ -86,7 +88,7 @@ def _list_rows(cargo: ExportSet) -> Iterator[tuple[str, tuple[str, ...], Json, s
         for row in chain.from_iterable(find(one.id) for one in posed for find in finds):
             told.add(row.id)
             yield _describe_made(row)
-    for one in chain(_list_rest(cargo.tests, told), _list_rest(cargo.scenarios, told)):
+    for one in chain(_list_rest(export_set.tests, told), _list_rest(export_set.scenarios, told)):
         yield one.id, (one.environment,), one.model_dump(mode="json"), ""
     for row in chain.from_iterable(_list_rest(rows, told) for rows in made):
         yield _describe_made(row)
@@ -119,25 +121,25 @@ def describe_flagged(flagged: Mapping[str, Sequence[ScanFinding]]) -> str:
     )
 
 
-def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
+def hold_to(terms: TermsFile, export_set: ExportSet) -> tuple[ExportSet, Finding]:
     """Without rows whose sources forbid training, and without those of a model that no entry is
     about: nobody said that it may."""
     left: dict[str, list[str]] = {}
-    allowed = list_ids(_hold(terms, cargo.scenarios, cargo, "scenarios", left))
-    stay = cargo.homes.keys() - {*allowed}
-    kept = leave_out(cargo, lambda scenario, _: scenario in stay)
+    allowed = list_ids(_hold(terms, export_set.scenarios, export_set, "scenarios", left))
+    stay = export_set.homes.keys() - {*allowed}
+    kept = leave_out(export_set, lambda scenario, _: scenario in stay)
     kept = replace(
         kept,
-        trajectories=_hold(terms, kept.trajectories, cargo, "trajectories", left),
-        pairs=_hold(terms, kept.pairs, cargo, "pairs", left),
-        transcripts=_hold(terms, kept.transcripts, cargo, "attempts", left),
+        trajectories=_hold(terms, kept.trajectories, export_set, "trajectories", left),
+        pairs=_hold(terms, kept.pairs, export_set, "pairs", left),
+        transcripts=_hold(terms, kept.transcripts, export_set, "attempts", left),
         terms=terms,
     )
     kept = replace(kept, held_back={why: len(ids) for why, ids in left.items()})
     strangers = sorted(
         {
             one.name
-            for sources in cargo.sources.values()
+            for sources in export_set.sources.values()
             for one in sources
             if terms.judge(one) == "unknown"
         }
@@ -157,12 +159,16 @@ def hold_to(terms: TermsFile, cargo: ExportSet) -> tuple[ExportSet, Finding]:
 
 
 def _hold(
-    terms: TermsFile, rows: Sequence[T], cargo: ExportSet, name: str, left: dict[str, list[str]]
+    terms: TermsFile,
+    rows: Sequence[T],
+    export_set: ExportSet,
+    name: str,
+    left: dict[str, list[str]],
 ) -> Sequence[T]:
     """Those that may leave. Of a row whose sources nobody wrote down nothing is known."""
     kept = set[str]()
     for one in rows:
-        sources = cargo.sources.get(one.id)
+        sources = export_set.sources.get(one.id)
         verdict = (
             "allowed"
             if one.split == HELD_OUT
@@ -177,24 +183,24 @@ def _hold(
     return pick(rows, kept)
 
 
-def list_staying(cargo: ExportSet, stays: Stays) -> list[str]:
+def list_staying(export_set: ExportSet, stays: Stays) -> list[str]:
     """Scenarios that stay at home."""
-    return sorted(name for name, home in cargo.homes.items() if stays(name, home))
+    return sorted(name for name, home in export_set.homes.items() if stays(name, home))
 
 
-def leave_out(cargo: ExportSet, stays: Stays) -> ExportSet:
-    """The cargo without scenarios that stay, without what was made of them, and without
+def leave_out(export_set: ExportSet, stays: Stays) -> ExportSet:
+    """The export set without scenarios that stay, without what was made of them, and without
     environments that have none left."""
-    kept = {name for name, home in cargo.homes.items() if not stays(name, home)}
-    homes = {cargo.homes[name] for name in kept}
+    kept = {name for name, home in export_set.homes.items() if not stays(name, home)}
+    homes = {export_set.homes[name] for name in kept}
     return replace(
-        cargo,
-        environments=pick(cargo.environments, homes),
-        tests=pick(cargo.tests, _list_owned(cargo.tests, "environment", homes)),
-        scenarios=pick(cargo.scenarios, kept),
-        trajectories=_leave_out(cargo, cargo.trajectories, stays),
-        pairs=_leave_out(cargo, cargo.pairs, stays),
-        transcripts=_leave_out(cargo, cargo.transcripts, stays),
+        export_set,
+        environments=pick(export_set.environments, homes),
+        tests=pick(export_set.tests, _list_owned(export_set.tests, "environment", homes)),
+        scenarios=pick(export_set.scenarios, kept),
+        trajectories=_leave_out(export_set, export_set.trajectories, stays),
+        pairs=_leave_out(export_set, export_set.pairs, stays),
+        transcripts=_leave_out(export_set, export_set.transcripts, stays),
     )
 
 
@@ -202,11 +208,11 @@ def _list_owned(rows: Sequence[Identified], owner: str, homes: Container[str]) -
     return {name for name, home in list_owners(rows, owner).items() if home in homes}
 
 
-def _leave_out(cargo: ExportSet, rows: Sequence[M], stays: Stays) -> Sequence[M]:
-    """Of what was made of scenarios. A row is read only where its scenario is not in the cargo."""
+def _leave_out(export_set: ExportSet, rows: Sequence[M], stays: Stays) -> Sequence[M]:
+    """Of what was made of scenarios. A row is read only where its scenario is not in the export set."""
     kept, find = set[str](), find_by_id(rows)
     for name, scenario in list_owners(rows, "scenario").items():
-        home = cargo.homes.get(scenario)
+        home = export_set.homes.get(scenario)
         if not stays(scenario, find(name).environment if home is None else home):
             kept.add(name)
     return pick(rows, kept)

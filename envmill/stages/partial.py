@@ -38,36 +38,38 @@ def find_partial(
     ), left
 
 
-def pay_whole(cargo: ExportSet) -> ExportSet:
-    """The cargo with attempts that failed paid nothing, but for those whose verifier may pay for
+def pay_whole(export_set: ExportSet) -> ExportSet:
+    """The export set with attempts that failed paid nothing, but for those whose verifier may pay for
     parts.
 
     A pass keeps what it was paid: a judge that ruled against it may have lowered that."""
     paid = tuple(
         replace(one, reward=0.0)
-        if one.outcome == "fail" and one.reward and one.scenario not in cargo.partial
+        if one.outcome == "fail" and one.reward and one.scenario not in export_set.partial
         else one
-        for one in cargo.attempts
+        for one in export_set.attempts
     )
-    return replace(cargo, attempts=paid)
+    return replace(export_set, attempts=paid)
 
 
-def pay_turns(cargo: ExportSet, weight: float) -> ExportSet:
-    """The cargo with a part of each attempt's reward paid for its turns, where the verifier may pay
+def pay_turns(export_set: ExportSet, weight: float) -> ExportSet:
+    """The export set with a part of each attempt's reward paid for its turns, where the verifier may pay
     for parts and the turns are known."""
-    verifiers = {one.id: one.verifier for one in cargo.scenarios if one.id in cargo.partial}
+    verifiers = {
+        one.id: one.verifier for one in export_set.scenarios if one.id in export_set.partial
+    }
     gains = {
         one.id: weight * sum(turn.find_gain(verifiers[one.scenario]) for turn in one.turns)
-        for one in cargo.transcripts
+        for one in export_set.transcripts
         if one.scenario in verifiers and one.turns is not None
     }
     paid = tuple(
         replace(one, reward=one.reward + gains[one.id], turn_reward=gains[one.id])
         if one.id in gains and one.reward is not None
         else one
-        for one in cargo.attempts
+        for one in export_set.attempts
     )
-    return replace(cargo, attempts=paid, turn_weight=weight)
+    return replace(export_set, attempts=paid, turn_weight=weight)
 
 
 def _find_reason(earned: dict[str, float]) -> str:

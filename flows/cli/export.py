@@ -122,14 +122,14 @@ def export(
     if chat:
         options = options.model_copy(update={"exporters": choose_encoded(exporter, consumer)})
     meant = find_runs(context.obj, runs)
-    parcels = pack(
-        choose(context.obj.settings, meant, options, policy, print_text, print_aside).cargo,
+    outputs = pack(
+        choose(context.obj.settings, meant, options, policy, print_text, print_aside).export_set,
         options,
         chat and make_encode(chat),
     )
-    if not parcels:
+    if not outputs:
         raise SettingsError(describe_nothing(meant, options))
-    for bundle, folder in _write(context.obj, parcels, meant, out):
+    for bundle, folder in _write(context.obj, outputs, meant, out):
         print_text(f"{bundle.exporter:12} {folder} ({bundle.rows} rows, {len(bundle.files)} files)")
 
 
@@ -260,10 +260,10 @@ def open_tokenizer(
 
 def make_encode(chat: "ChatTokenizer") -> "Encode":
     """What gives an exporter's rows token ids, and reports the rows that have none."""
-    from envmill.interop.tokens.sheet import encode_cargo
+    from envmill.interop.tokens.sheet import encode_export_set
 
-    def encode(cargo: "ExportSet", name: str) -> "ExportSet":
-        encoded = encode_cargo(cargo, chat, name)
+    def encode(export_set: "ExportSet", name: str) -> "ExportSet":
+        encoded = encode_export_set(export_set, chat, name)
         for reason, ids in sorted(encoded.tokens.left_out.items() if encoded.tokens else ()):
             print_aside(
                 f"{name:12} left out {len(ids)} rows without exact token ids ({reason}), "
@@ -301,21 +301,21 @@ def _check(what: str, given: "Sequence[str] | None", known: tuple[str, ...]) -> 
 
 
 def _write(
-    home: Home, parcels: "list[OutputFolder]", runs: list[str], out: Path | None
+    home: Home, outputs: "list[OutputFolder]", runs: list[str], out: Path | None
 ) -> "list[tuple[Bundle, Path]]":
     """The folders, and a row for each run that what left was made from."""
-    from envmill.interop.exporters import write_parcels
+    from envmill.interop.exporters import write_outputs
     from schemas.base import digest
 
     if out and out.exists():
         raise SettingsError(
             f"{out} exists already. Name a folder that does not, or remove it first."
         )
-    name = digest([[parcel.name, parcel.content_hash] for parcel in parcels], 12)
+    name = digest([[output.name, output.content_hash] for output in outputs], 12)
     folder = out or home.settings.bundles / ASKED / name
-    bundles = write_parcels(parcels, folder, str(out.resolve()) if out else f"{ASKED}/{name}")
+    bundles = write_outputs(outputs, folder, str(out.resolve()) if out else f"{ASKED}/{name}")
     record_bundles(home, bundles, runs, f"export-{name}")
-    return [(bundle, folder / parcel.name) for bundle, parcel in zip(bundles, parcels, strict=True)]
+    return [(bundle, folder / output.name) for bundle, output in zip(bundles, outputs, strict=True)]
 
 
 def record_bundles(

@@ -1,7 +1,8 @@
 """`show`: one record, where it came from, and what became of it."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -9,9 +10,10 @@ import typer
 from flows.cli.printing import print_as_json, print_text
 from flows.cli.telling import TOLD, make_plain
 
-EXITS = (
-    "select lap, stage, outcome, reason, detail, attempts from exits where run = ? and subject = ?"
-)
+EXITS = """select lap, stage, subject, outcome, reason, detail, attempts, round(seconds, 1) as seconds, tokens, cost
+           from exits where run = ? and subject in (select unnest(?))"""
+LAPS = (("seeds", "blueprints", "environments"), ("drafts", "scenarios"))
+"""Tables of candidates, in the order in which one is made from the other."""
 GATES = """select stage, gate, try_number as attempt, outcome, reason, detail from attrition
            where run = ? and subject = ? and gate <> 'exit' order by lap, try_number, gate"""
 PLAYED = """select policy, rollout_group as "group", count(*) as attempts, count(*) filter (outcome = 'pass') as passed,
@@ -22,8 +24,11 @@ CALLS = """select step, prompt, model, count(*) as calls, sum(tokens_in + tokens
 BOUNDS = """select outcome, reason, false_accept, false_accept_n, false_reject, false_reject_n from bounds where run = ? and scenario = ?"""
 DOSSIERS = """select gate, finding from gate_evidence where run = ? and subject = ? and finding is not null order by gate, id"""
 LEDGER = (
-    ("Outcome of each step", EXITS), ("Gates", GATES), ("Error bounds", BOUNDS), ("Played", PLAYED), ("Asked of models", CALLS),
-)  # fmt: skip
+    ("Gates", GATES),
+    ("Error bounds", BOUNDS),
+    ("Played", PLAYED),
+    ("Asked of models", CALLS),
+)
 
 _STAMP = (
     "step",
@@ -58,7 +63,7 @@ def show(
         if json:
             return print_as_json(_dump(values))
         print_text("\n".join(_describe(values, found)))
-        return _describe_fate(connection, found)
+        return _describe_fate(connection, found, values)
 
 
 def _describe(values: dict[str, Any], found: Any) -> Iterator[str]:
@@ -106,21 +111,16 @@ def _describe_value(name: str, value: Any) -> Iterator[str]:
     )
 
 
-def _describe_fate(connection: Any, found: Any) -> None:
+def _describe_fate(connection: Any, found: Any, values: dict[str, Any]) -> None:
     from envmill.lake.lineage import follow, trace
-    from flows.cli.table import show as show_table
 
-    _title("Where it came from", [f"{one.table} {one.id}" for one in trace(connection, found)])
+    subject = values["subject"] if found.table == "attrition" else found.id
+    origin = list(trace(connection, found))
+    _title("Where it came from", [f"{one.table} {one.id}" for one in origin])
+    _describe_steps(connection, found, [*_name_candidates(connection, found, origin, values)])
     for title, question in LEDGER:
-        answer = connection.execute(question, [found.run, found.id])
-        columns, rows = [column[0] for column in answer.description], answer.fetchall()
-        if rows:
-            print_text(f"\n# {title}")
-            show_table(
-                columns,
-                [[make_plain(one) if isinstance(one, str) else one for one in row] for row in rows],
-            )
-    _describe_evidence(connection, found)
+        _describe_rows(title, connection.execute(question, [found.run, subject]))
+    _describe_evidence(connection, found.run, subject)
     children = follow(connection, found)
     _title(
         "What came of it",
@@ -132,9 +132,54 @@ def _describe_fate(connection: Any, found: Any) -> None:
     )
 
 
-def _describe_evidence(connection: Any, found: Any) -> None:
+def _name_candidates(
+    connection: Any, found: Any, origin: Sequence[Any], values: dict[str, Any]
+) -> Iterator[str]:
+    """What it is called at all steps of its lap: a step gives what it makes a new id."""
+    from envmill.lake.lineage import follow
+    from envmill.stages.places import name_place
+
+    if found.table in LAPS[1]:
+        yield name_place(values["environment"], values["number"])
+    lap = next((one for one in LAPS if found.table in one), ())
+    yield from (one.id for one in reversed(origin) if one.table in lap)
+    yield values["subject"] if found.table == "attrition" else found.id
+    while made := [one for one in follow(connection, found) if one.table in lap]:
+        yield from made[0].ids
+        found = replace(found, table=made[0].table, id=made[0].ids[0])
+
+
+def _describe_steps(connection: Any, found: Any, subjects: list[str]) -> None:
+    """What each step made of it and took, and what they took together."""
+    from envmill.lake.views.base import STAGES
+
+    order = f"order by list_position(?, subject), list_position({STAGES}, stage)"
+    answer = connection.execute(f"{EXITS} {order}", [found.run, subjects, subjects])
+    columns, rows = [column[0] for column in answer.description], answer.fetchall()
+    if len(rows) > 1:
+        seconds, tokens, costs = zip(*(row[-3:] for row in rows), strict=True)
+        cost = None if None in costs else sum(costs)
+        together = (round(sum(seconds), 1), sum(tokens), cost)
+        rows.append(("all", *("" for _ in columns[4:]), *together))
+    _show_table("Outcome of each step", columns, rows)
+
+
+def _describe_rows(title: str, answer: Any) -> None:
+    _show_table(title, [column[0] for column in answer.description], answer.fetchall())
+
+
+def _show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    from flows.cli.table import show as show_table
+
+    if rows:
+        print_text(f"\n# {title}")
+        plain = [[make_plain(one) if isinstance(one, str) else one for one in row] for row in rows]
+        show_table(columns, plain)
+
+
+def _describe_evidence(connection: Any, run: str, subject: str) -> None:
     """What gates saw of it, one dossier a line."""
-    rows = connection.execute(DOSSIERS, [found.run, found.id]).fetchall()
+    rows = connection.execute(DOSSIERS, [run, subject]).fetchall()
     _title("Evidence", [make_plain(f"{gate}: {finding}") for gate, finding in rows])
 
 

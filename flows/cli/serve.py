@@ -65,7 +65,7 @@ def serve(
 def _find_folder(home: Home, bundle: Path) -> Path:
     """The exported folder. A bundle folder is written as one, below the home."""
     from envmill.interop.consumers import CONSUMERS, export_for
-    from envmill.interop.exporters import ExportSet, write_parcel
+    from envmill.interop.exporters import ExportSet, write_output
     from flows.cli.folders import open_folder
 
     consumer = CONSUMERS["openenv"]
@@ -77,11 +77,11 @@ def _find_folder(home: Home, bundle: Path) -> Path:
             "--for openenv."
         )
     read = open_folder(bundle)
-    cargo = ExportSet(environments=(read.environment,), scenarios=read.scenarios)
-    for parcel in export_for(consumer, cargo):
-        out = home.folder / "served" / parcel.content_hash
-        write_parcel(parcel, out, parcel.content_hash)
-        return out / parcel.name
+    export_set = ExportSet(environments=(read.environment,), scenarios=read.scenarios)
+    for output in export_for(consumer, export_set):
+        out = home.folder / "served" / output.content_hash
+        write_output(output, out, output.content_hash)
+        return out / output.name
     raise SettingsError(
         f"{bundle} has no scenario that can be served. OpenEnv plays scenarios of tools "
         "(docs/consumers/openenv.md)."

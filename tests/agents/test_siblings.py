@@ -16,7 +16,7 @@ from envmill.agents.transcript import list_tools
 from envmill.base.errors import SettingsError
 from envmill.interop.bundles import Folder, read_folder, write_folder
 from envmill.interop.bundles.envrun.bundle import Bundle
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds import KINDS
 from envmill.sandbox import Invoke, Look, Observation, Program, Reset, Sandbox
@@ -211,9 +211,9 @@ def test_a_bundle_shows_siblings_and_says_to_no_policy_which_they_are(tmp_path: 
     read = read_folder(tmp_path / "shed").environment
     assert {tool.name: tool for tool in read.beside} == {tool.name: tool for tool in WIDE.beside}
     assert [tool.name for tool in read.shown] == [tool.name for tool in WIDE.shown]
-    parcel = pack_environment(WIDE, [scenario])
-    write_parcel(parcel, tmp_path, "r")
-    with Bundle(tmp_path / parcel.name) as bundle:
+    output = pack_environment(WIDE, [scenario])
+    write_output(output, tmp_path, "r")
+    with Bundle(tmp_path / output.name) as bundle:
         assert [tool["name"] for tool in bundle.tools()] == [tool.name for tool in WIDE.shown]
         assert "sibling" not in json.dumps(bundle.tools())
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from envmill.base.settings import ROOT
-from tests.bench.loop import cargo, server
+from tests.bench.loop import played, server
 from tests.bench.loop.hostile import CLIENTS
 from tests.interop.consumers.houses import open_locked_house
 
@@ -34,7 +34,7 @@ def rows() -> Iterator[dict[str, Any]]:
     """The load of the machine is told with each row: other work moves the latencies."""
     python = open_locked_house("openenv")
     with tempfile.TemporaryDirectory() as place:
-        made = asyncio.run(cargo.make(Path(place)))
+        made = asyncio.run(played.make(Path(place)))
         scripts = made.write(Path(place) / "scripts.json")
         for sessions, seconds in SESSIONS.items():
             with server.serve(python, made.folder, MOST) as served:

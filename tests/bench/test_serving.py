@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from schemas.environment import Call
-from tests.bench.loop.cargo import LONGEST, _lengthen
 from tests.bench.loop.curve import MEASURED, SVG, render
+from tests.bench.loop.played import LONGEST, _lengthen
 from tests.bench.loop.policy import find_quantile
 from tests.bench.loop.server import list_children, list_tree, read_pss
 

@@ -102,7 +102,7 @@ def test_show_tells_a_record_from_its_origin_to_its_fate(full: Home) -> None:
     told = invoke(full, "show", CLINIC.id[:12]).stdout
     assert told.startswith(f"environments {CLINIC.id}\nrun {FIRST}\n")
     assert "files.program.py:\n    \n    from envmill.runtime import" in told
-    assert "environments\tverify\tdropped\ttest_fails" in told
+    assert f"environments\tverify\t{CLINIC.id}\tdropped\ttest_fails" in told
     assert "verify\tW3\t1\tdropped" in told
     played = invoke(full, "show", EASY.id).stdout
     assert "# Where it came from" not in played  # its draft was never written here

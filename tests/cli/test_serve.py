@@ -13,7 +13,7 @@ from envmill.interop.bundles import Folder, write_folder
 from envmill.interop.consumers import CONSUMERS
 from flows.cli import serve as command
 from flows.local.home import Home
-from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.folders import make_export_set, write_consumer
 from tests.specimens import make_environment, make_scenario
 
 SHED = make_environment()
@@ -57,7 +57,7 @@ def run(home: Home, *words: str) -> None:
 def test_an_exported_folder_is_served_as_it_lies(
     home: Home, tmp_path: Path, started: dict[str, Any]
 ) -> None:
-    folder = write_consumer(CONSUMERS["openenv"], make_cargo([(LEND, SHED)]), tmp_path / "out")
+    folder = write_consumer(CONSUMERS["openenv"], make_export_set([(LEND, SHED)]), tmp_path / "out")
     with pytest.raises(Started):
         run(home, str(folder), "--port", "8123", "--sessions", "32")
     assert started["folder"] == folder

@@ -7,6 +7,7 @@ from flows.cli.telling import describe_turns, make_plain
 from flows.local.home import Home
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
+from schemas.seed import Seed
 from tests.cli.test_lake import invoke
 from tests.quality.specimen import make_line
 from tests.report.hostile import ATTACK, write_hostile
@@ -50,6 +51,33 @@ def test_scenario_and_rollout_are_told_line_by_line(home: Home) -> None:
     played = invoke(home, "show", line.all(Rollout)[0].id).stdout
     assert "\nchanges:\n    ~ tools.T1.free true -> false\n" in played
     assert '\n      > lend(tool_id="T1")\n' in played
+
+
+def test_what_every_step_took_is_told_of_whatever_id_the_candidate_has(home: Home) -> None:
+    """A step gives what it makes a new id."""
+    line = make_line()
+    line.write(Lake(home.settings.lake), "r1")
+    (scenario,), (seed,) = line.all(Scenario), line.all(Seed)
+    place = f"{scenario.environment}:{scenario.number:03d}"
+    for id, told in (
+        (scenario.draft, [place, scenario.draft, *[scenario.id] * 3]),
+        (scenario.id, [place, scenario.draft, *[scenario.id] * 3]),
+        (scenario.environment, [seed.id, None, *[scenario.environment] * 2]),
+        (place, [place]),
+    ):
+        steps = read_steps(invoke(home, "show", id).stdout)
+        assert [each[2] for each in steps[: len(told)]] == [
+            step[2] if one is None else one for one, step in zip(told, steps, strict=False)
+        ]
+        sums = [[float(each[at]) for each in steps if each[0] != "all"] for at in (7, 8)]
+        if len(steps) > 1:
+            assert steps[-1][0] == "all"
+            assert [float(steps[-1][at]) for at in (7, 8)] == [sum(one) for one in sums]
+
+
+def read_steps(told: str) -> list[list[str]]:
+    table = told.partition("# Outcome of each step\n")[2].partition("\n\n")[0]
+    return [line.split("\t") for line in table.splitlines()[1:]]
 
 
 def test_no_text_of_a_model_reaches_the_terminal_as_a_command(home: Home) -> None:

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from envmill.interop.bundles import read_folder
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from flows.cli import make_app
 from tests.interop.bundles.openers import run_bare
@@ -22,9 +22,9 @@ from tests.specimens import make_environment, make_scenario, make_tests
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     shed = make_environment()
-    parcel = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
-    write_parcel(parcel, tmp_path, "r")
-    return tmp_path / parcel.name
+    output = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
+    write_output(output, tmp_path, "r")
+    return tmp_path / output.name
 
 
 def ask(*words: str | Path) -> Result:

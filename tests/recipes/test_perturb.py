@@ -18,7 +18,7 @@ from envmill.recipes import perturb
 from envmill.sandbox import Sandbox
 from envmill.stages.build import build_environment, build_scenario
 from envmill.stages.context import ExportInput, PlacedScenario, RunContext, Subject
-from envmill.stages.export import export_bundles, pack_cargo
+from envmill.stages.export import export_bundles, pack_outputs
 from envmill.stages.generate import generate_blueprint, generate_draft
 from envmill.stages.places import ScenarioSlot
 from schemas.environment import Blueprint, Environment
@@ -163,12 +163,14 @@ async def test_an_outage_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_what_needs_the_vendored_jail_is_not_made_of_machines() -> None:
     (environment,) = await make_environments(make_mill(None, environments=1))
     scenario = make_scenario(environment, break_system("backup", "wrong_path"), {"archive"})
-    cargo = ExportSet((environment,), (), (scenario,), ())
-    assert {parcel.exporter for parcel in pack_cargo(cargo, ["bundle", "rl", "dataset"])} == {
+    export_set = ExportSet((environment,), (), (scenario,), ())
+    assert {
+        parcel.exporter for parcel in pack_outputs(export_set, ["bundle", "rl", "dataset"])
+    } == {
         "rl",
         "dataset",
     }
-    load = ExportInput(cargo)
+    load = ExportInput(export_set)
     config = {"exporters": ["bundle", "rl"], "provisional": True}
     context = replace(make_mill(None, **config), settings=Settings.read({}))
     result = await export_bundles(Subject("export", "", "", load), context, cast(Any, Nobody()))

@@ -19,7 +19,7 @@ from envmill.agents.rollout import play_scenario
 from envmill.base.errors import SettingsError
 from envmill.gates import GATES
 from envmill.interop.bundles.envrun.bundle import Bundle
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.interop.exporters.rl import pose as pose_rows
 from envmill.kinds.findings import GateContext, ScenarioCase
@@ -189,7 +189,7 @@ async def test_a_bundle_makes_the_requests_in_turn(
 ) -> None:
     scenario = await finish_in_turn(jail, built)
     scenario = scenario.model_copy(update={"environment": built.id})
-    write_parcel(pack_environment(built, [scenario]), tmp_path, "r")
+    write_output(pack_environment(built, [scenario]), tmp_path, "r")
     with Bundle(tmp_path / "bundle" / built.id) as bundle:
         episode, calls, heard = (
             bundle.begin(f"{scenario.number:03d}", form="conversation"),

@@ -14,7 +14,7 @@ from envmill.agents.replay import replay_rollout
 from envmill.agents.rollout import play_scenario
 from envmill.gates import GATES
 from envmill.interop.bundles.envrun.bundle import Bundle
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds.authoring.repair import FIRST
 from envmill.kinds.findings import EnvironmentCase, GateContext
@@ -130,7 +130,7 @@ async def test_a_scenario_is_played_judged_replayed_and_exported(
         assert played.outcome == "pass"
         assert await replay_rollout(played, scenario, three, jail) is None
     scenario = scenario.model_copy(update={"environment": three.id})
-    write_parcel(pack_environment(three, [scenario]), tmp_path, "r")
+    write_output(pack_environment(three, [scenario]), tmp_path, "r")
     with Bundle(tmp_path / "bundle" / three.id) as bundle:
         episode = bundle.begin(f"{scenario.number:03d}", form="single")
         assert all(episode.call(call.name, call.arguments)["ok"] for call in scenario.oracle)

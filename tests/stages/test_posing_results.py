@@ -14,7 +14,7 @@ from envmill.agents.skilled import Skilled
 from envmill.gates import GATES
 from envmill.gates.base import GateContext, ScenarioCase
 from envmill.interop.bundles import read_folder
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds.endings import play_twice
 from envmill.sandbox import Invoke, Look, Program, Reset, Sandbox
@@ -275,9 +275,9 @@ async def generate_one(sandbox: Sandbox, reply: ScenarioReply) -> Any:
 
 async def test_an_exported_folder_plays_its_path(jail: Sandbox, tmp_path: Path) -> None:
     scenario = await make(jail, PATH)
-    parcel = pack_environment(AGENCY, [scenario], [])
-    write_parcel(parcel, tmp_path, "r")
-    done = run_bare(tmp_path / parcel.name, ["check"])
+    output = pack_environment(AGENCY, [scenario], [])
+    write_output(output, tmp_path, "r")
+    done = run_bare(tmp_path / output.name, ["check"])
     assert (done.returncode, '"sound": true' in done.stdout) == (0, True), done.stdout + done.stderr
-    (read,) = read_folder(tmp_path / parcel.name).scenarios
+    (read,) = read_folder(tmp_path / output.name).scenarios
     assert read.oracle == scenario.oracle

@@ -19,7 +19,7 @@ from schemas.lock import ExportOptions
 from schemas.quality import Reverification
 from schemas.rollout import Bundle, Rollout
 from schemas.run import RunConfig
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 from tests.quality.specimen import make_rollout
 
 
@@ -38,14 +38,16 @@ def judge(
 
 
 def attempt_all(versions: list[str], rewards: list[float | None]) -> ExportInput:
-    """A cargo whose attempts were judged by these versions."""
-    cargo = make_cargo()
-    rollouts = [make_rollout(cargo.scenarios[0], number, True) for number in range(len(versions))]
+    """An export set whose attempts were judged by these versions."""
+    export_set = make_export_set()
+    rollouts = [
+        make_rollout(export_set.scenarios[0], number, True) for number in range(len(versions))
+    ]
     attempts = [
         replace(score_attempt(one), verifier_version=version, reward=reward)
         for one, version, reward in zip(rollouts, versions, rewards, strict=True)
     ]
-    return ExportInput(replace(cargo, attempts=tuple(attempts)))
+    return ExportInput(replace(export_set, attempts=tuple(attempts)))
 
 
 def export(load: ExportInput, folder: Path, *exporters: str) -> tuple[set[str], dict[str, Any]]:
@@ -89,16 +91,17 @@ def test_rewards_of_several_versions_are_not_written(
     assert written == ({"sft", "bundle"} if mixed else {"sft", "rl", "bundle"})
     assert bool(told) is mixed
     if mixed:
-        assert told == {"mixed": count_versions(load.cargo, ["rl"]), "not_written": ["rl"]}
+        assert told == {"mixed": count_versions(load.export_set, ["rl"]), "not_written": ["rl"]}
         with pytest.raises(SettingsError, match="envmill rescore RUN"):
-            pack(load.cargo, ExportOptions(exporters=("rl",)))
+            pack(load.export_set, ExportOptions(exporters=("rl",)))
     assert {
-        one.exporter for one in pack(load.cargo, ExportOptions(exporters=("sft",), scripted=True))
+        one.exporter
+        for one in pack(load.export_set, ExportOptions(exporters=("sft",), scripted=True))
     } == {"sft"}
 
 
 def test_an_attempt_that_was_judged_again_counts_under_the_version_that_did() -> None:
-    rollout = make_rollout(make_cargo().scenarios[0], 0, True).model_copy(
+    rollout = make_rollout(make_export_set().scenarios[0], 0, True).model_copy(
         update={"verifier_version": "a"}
     )
     plain, same = score_attempt(rollout), score_attempt(rollout, judge(rollout, "pass", 1.0))
@@ -120,6 +123,8 @@ def test_an_attempt_that_was_judged_again_counts_under_the_version_that_did() ->
 def test_a_masked_attempt_says_why(termination: str, mask: str) -> None:
     told = {"outcome": "error", "reward": None, "termination": termination}
     assert (
-        score_attempt(make_rollout(make_cargo().scenarios[0], 0, True).model_copy(update=told)).mask
+        score_attempt(
+            make_rollout(make_export_set().scenarios[0], 0, True).model_copy(update=told)
+        ).mask
         == mask
     )

@@ -33,13 +33,13 @@ _LEFT = ("README.md", "tests.json", DIGESTS)
 """What of a bundle no container needs."""
 
 
-def export_worlds(cargo: ExportSet) -> Iterator[OutputFolder]:
+def export_worlds(export_set: ExportSet) -> Iterator[OutputFolder]:
     """One folder of folders; none where there is nothing of the kind."""
-    homes = {one.id: one for one in cargo.environments}
-    left = find_unposed(cargo)
+    homes = {one.id: one for one in export_set.environments}
+    left = find_unposed(export_set)
     kept = [
         (homes[one.environment], one)
-        for one in sorted(cargo.scenarios, key=lambda one: one.id)
+        for one in sorted(export_set.scenarios, key=lambda one: one.id)
         if one.id not in left
     ]
     if not kept:
@@ -48,7 +48,7 @@ def export_worlds(cargo: ExportSet) -> Iterator[OutputFolder]:
     files: dict[str, bytes] = {}
     for home, one in kept:
         task = write_world(
-            home, one, _pack(home, one), cargo.limits, make_canary([home.id, one.id])
+            home, one, _pack(home, one), export_set.limits, make_canary([home.id, one.id])
         )
         files |= {f"{TASKS}/{one.id}/{path}": content for path, content in task.items()}
     files["manifest.json"] = render_json({
@@ -56,8 +56,8 @@ def export_worlds(cargo: ExportSet) -> Iterator[OutputFolder]:
         "versions": {NAME: VERSION},
         "tasks": {f"{TASKS}/{one.id}": {"environment": home.id, "split": one.split, "licence": home.licence} for home, one in kept},
         "left_out": left,
-        "tiers": cargo.describe_tiers(ids),
-        "contamination": cargo.describe_contamination(ids),
+        "tiers": export_set.describe_tiers(ids),
+        "contamination": export_set.describe_contamination(ids),
         "transfer": TRANSFER,
         "canary": make_canary(ids),
     })  # fmt: skip
@@ -75,10 +75,10 @@ def export_worlds(cargo: ExportSet) -> Iterator[OutputFolder]:
     )
 
 
-def find_unposed(cargo: ExportSet) -> dict[str, str]:
+def find_unposed(export_set: ExportSet) -> dict[str, str]:
     """Scenarios that have no place there, and why."""
-    homes = {one.id: one for one in cargo.environments}
-    found = {one.id: _find_reason(homes[one.environment], one) for one in cargo.scenarios}
+    homes = {one.id: one for one in export_set.environments}
+    found = {one.id: _find_reason(homes[one.environment], one) for one in export_set.scenarios}
     return {name: why for name, why in sorted(found.items()) if why}
 
 

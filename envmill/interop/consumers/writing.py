@@ -47,14 +47,14 @@ _SKIPPED = (f"{CARRIED}/", "README.md", "NOTICE", "tests.json", "SHA256SUMS")
 run there."""
 
 
-def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
-    """The consumer's folder; none where it has no place for anything of the cargo."""
-    homes = {one.id: one for one in cargo.environments}
-    rows, left = _choose(consumer, cargo, homes)
+def export_for(consumer: Consumer, export_set: ExportSet) -> Iterator[OutputFolder]:
+    """The consumer's folder; none where it has no place for anything of the export set."""
+    homes = {one.id: one for one in export_set.environments}
+    rows, left = _choose(consumer, export_set, homes)
     if not rows:
         return
     ids = sorted({row.scenario for row in rows})
-    kept = [one for one in cargo.scenarios if one.id in set(ids)]
+    kept = [one for one in export_set.scenarios if one.id in set(ids)]
     environments = sorted({row.environment for row in rows})
     canary = make_canary(ids)
     package = {
@@ -78,14 +78,14 @@ def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
         "rows": {row.id: {"environment": row.environment, "kind": row.kind, "form": row.form, "split": row.split} for row in rows},
         "left_out": left,
         "licences": sorted({row.licence for row in rows}),
-        "tiers": cargo.describe_tiers(ids),
-        "contamination": cargo.describe_contamination(ids),
+        "tiers": export_set.describe_tiers(ids),
+        "contamination": export_set.describe_contamination(ids),
         "rewards": {"partial": sorted(row.id for row in rows if row.rewards == "partial"), "others": "binary"},
         "transfer": TRANSFER,
         "canary": canary,
     })  # fmt: skip
     files["README.md"] = _write_page(
-        consumer, rows, left, kept, cargo.describe_contamination(ids), canary
+        consumer, rows, left, kept, export_set.describe_contamination(ids), canary
     ).encode()
     files["NOTICE"] = fill(
         "notice", licence=", ".join(sorted({row.licence for row in rows})), canary=canary
@@ -102,9 +102,9 @@ def export_for(consumer: Consumer, cargo: ExportSet) -> Iterator[OutputFolder]:
     )
 
 
-def find_left_out(consumer: Consumer, cargo: ExportSet) -> dict[str, str]:
+def find_left_out(consumer: Consumer, export_set: ExportSet) -> dict[str, str]:
     """Rows that the consumer has no place for, and why."""
-    return _choose(consumer, cargo, {one.id: one for one in cargo.environments})[1]
+    return _choose(consumer, export_set, {one.id: one for one in export_set.environments})[1]
 
 
 def seal(environment: Environment, scenarios: list[Scenario]) -> dict[str, bytes]:
@@ -128,16 +128,16 @@ def _strip(scenario: Scenario) -> Scenario:
 
 
 def _choose(
-    consumer: Consumer, cargo: ExportSet, homes: Mapping[str, Environment]
+    consumer: Consumer, export_set: ExportSet, homes: Mapping[str, Environment]
 ) -> tuple[list[ScenarioRow], dict[str, str]]:
     """Rows with a place there, in the order of ids, and why the others have none."""
     rows: list[ScenarioRow] = []
     left: dict[str, str] = {}
-    for scenario in sorted(cargo.scenarios, key=lambda one: one.id):
+    for scenario in sorted(export_set.scenarios, key=lambda one: one.id):
         home = homes[scenario.environment]
         why = _find_formless(home, scenario) or find_unjudged(scenario.verifier)
-        for posed in pose(scenario, home, cargo.limits):
-            row = _describe_row(posed, "partial" if scenario.id in cargo.partial else "binary")
+        for posed in pose(scenario, home, export_set.limits):
+            row = _describe_row(posed, "partial" if scenario.id in export_set.partial else "binary")
             if reason := why or consumer.refuse(row):
                 left[row.id] = reason
             else:

@@ -6,8 +6,8 @@ from envmill.interop.exporters.base import (
     ExportSet,
     OutputFolder,
     StepCount,
-    write_parcel,
-    write_parcels,
+    write_output,
+    write_outputs,
 )
 
 __all__ = [
@@ -16,17 +16,20 @@ __all__ = [
     "Exporter",
     "OutputFolder",
     "StepCount",
-    "write_parcel",
-    "write_parcels",
+    "write_output",
+    "write_outputs",
 ]
 
 EXPORTERS: dict[str, Exporter] = {
-    sft.NAME: sft.export_sft,
-    rl.NAME: rl.export_rl,
-    preferences.NAME: preferences.export_preferences,
-    dataset.NAME: dataset.export_dataset,
-    bundle.NAME: bundle.export_bundle,
-    harbor.NAME: harbor.export_harbor,
-    atif.NAME: atif.export_atif,
-    views.NAME: views.export_views,
+    one.name: one
+    for one in (
+        sft.EXPORTER,
+        rl.EXPORTER,
+        preferences.EXPORTER,
+        dataset.EXPORTER,
+        bundle.EXPORTER,
+        harbor.EXPORTER,
+        atif.EXPORTER,
+        views.EXPORTER,
+    )
 }

@@ -88,11 +88,11 @@ class RewardGroup:
         return [one.reward for one in self.attempts if one.reward is not None]
 
 
-def group_attempts(cargo: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
+def group_attempts(export_set: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
     """(scenario, form) → its group, for the exported scenarios."""
-    leaving, spreads = cargo.homes, measure_environments(cargo)
+    leaving, spreads = export_set.homes, measure_environments(export_set)
     found: dict[tuple[str, str], list[ScoredAttempt]] = defaultdict(list)
-    for one in sorted(cargo.attempts, key=lambda one: one.id):
+    for one in sorted(export_set.attempts, key=lambda one: one.id):
         if one.scenario in leaving:
             found[one.scenario, one.form].append(one)
     return {
@@ -105,11 +105,11 @@ def group_attempts(cargo: ExportSet) -> Mapping[tuple[str, str], RewardGroup]:
     }
 
 
-def measure_environments(cargo: ExportSet) -> Mapping[str, RewardSpread]:
+def measure_environments(export_set: ExportSet) -> Mapping[str, RewardSpread]:
     """Environment → rewards of the valid attempts at its exported scenarios."""
-    leaving = cargo.homes
-    rewards: dict[str, list[float]] = {name: [] for name in list_ids(cargo.environments)}
-    for one in cargo.attempts:
+    leaving = export_set.homes
+    rewards: dict[str, list[float]] = {name: [] for name in list_ids(export_set.environments)}
+    for one in export_set.attempts:
         if one.scenario in leaving and one.reward is not None:
             rewards[one.environment].append(one.reward)
     return {

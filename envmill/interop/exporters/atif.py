@@ -9,7 +9,13 @@ from typing import Any
 
 from envmill.agents import is_scripted
 from envmill.base.version import __version__
-from envmill.interop.exporters.base import ExportSet, OutputFolder, make_canary, render_json
+from envmill.interop.exporters.base import (
+    Exporter,
+    ExportSet,
+    OutputFolder,
+    make_canary,
+    render_json,
+)
 from envmill.interop.exporters.contents import Contents
 from envmill.interop.exporters.messages import describe_tools
 from schemas.base import Json, canonical_json, is_object
@@ -20,22 +26,22 @@ NAME = "atif"
 VERSION = "ATIF-v1.8"
 
 
-def export_atif(cargo: ExportSet) -> list[OutputFolder]:
+def export_atif(export_set: ExportSet) -> list[OutputFolder]:
     """One folder, with a file for each trajectory below its split."""
-    if not cargo.trajectories:
+    if not export_set.trajectories:
         return []
     contents, places = Contents(), set[tuple[str, str]]()
-    for one in order(cargo.trajectories):
+    for one in order(export_set.trajectories):
         contents.add(f"{one.split}/{one.id}.json", render_json(describe_trajectory(one)))
         places.add((one.environment, one.scenario))
     environments, scenarios = map(set[str], zip(*places, strict=True))
-    ids = sorted(list_ids(cargo.trajectories))
+    ids = sorted(list_ids(export_set.trajectories))
     told = {
         "exporter": NAME,
         "version": VERSION,
         "trajectories": len(ids),
-        "tiers": cargo.describe_tiers(scenarios),
-        "contamination": cargo.describe_contamination(scenarios),
+        "tiers": export_set.describe_tiers(scenarios),
+        "contamination": export_set.describe_contamination(scenarios),
         "canary": make_canary(ids),
     }
     contents.files["manifest.json"] = render_json(told)
@@ -136,3 +142,6 @@ def _describe_wait(message: Json, state_hash: str) -> dict[str, Any]:
         {"state_hash": state_hash} if state_hash else {}
     )
     return {"source": "system", "message": "", "observation": {"results": results}, "extra": extra}
+
+
+EXPORTER = Exporter(NAME, export_atif, rows=("trajectories",))

@@ -131,19 +131,21 @@ def list_columns(sources: Sources) -> tuple[ExportColumn[AttemptRow], ...]:
     return (*COLUMNS, make_column(sources))
 
 
-def group_rows(cargo: ExportSet) -> dict[str, Sequence[AttemptRow]]:
+def group_rows(export_set: ExportSet) -> dict[str, Sequence[AttemptRow]]:
     """Rows by split, in the order of ids; none unless transcripts were asked for."""
-    find_home, splits = find_by_id(cargo.environments), cargo.splits
+    find_home, splits = find_by_id(export_set.environments), export_set.splits
     told = {
-        one["rollout"]: one for group in group_attempts(cargo).values() for one in group.describe()
+        one["rollout"]: one
+        for group in group_attempts(export_set).values()
+        for one in group.describe()
     }
     ids: defaultdict[str, set[str]] = defaultdict(set)
-    for name, scenario in list_owners(cargo.transcripts, "scenario").items():
+    for name, scenario in list_owners(export_set.transcripts, "scenario").items():
         if name in told and scenario in splits:
             ids[splits[scenario]].add(name)
 
     def make(names: Collection[str]) -> Sequence[AttemptRow]:
-        found = order(pick(cargo.transcripts, names))
+        found = order(pick(export_set.transcripts, names))
         return MadeRows(
             len(found),
             lambda: (AttemptRow(one, find_home(one.environment), told[one.id]) for one in found),
@@ -152,22 +154,25 @@ def group_rows(cargo: ExportSet) -> dict[str, Sequence[AttemptRow]]:
     return {split: make(ids[split]) for split in SPLITS if split in ids}
 
 
-def write_rows(cargo: ExportSet, rows: Iterable[AttemptRow], sink: IO[bytes]) -> None:
+def write_rows(export_set: ExportSet, rows: Iterable[AttemptRow], sink: IO[bytes]) -> None:
     """Write one Parquet file while the transcripts are read."""
-    columns = list_columns(cargo.sources)
-    if (sheet := cargo.tokens) is None:
+    columns = list_columns(export_set.sources)
+    if (sheet := export_set.tokens) is None:
         stream_parquet(columns, rows, sink)
         return
     parts = ((row, part) for row in rows for part in sheet.attempts[row.id])
     stream_parquet(join_columns(columns, TOKEN_COLUMNS), parts, sink)
 
 
-def describe_attempts(cargo: ExportSet) -> dict[str, Json]:
+def describe_attempts(export_set: ExportSet) -> dict[str, Json]:
     """The manifest's entry about attempts; none if they were not asked for."""
-    if not cargo.transcripts:
+    if not export_set.transcripts:
         return {}
     unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for one in order(cargo.transcripts):
+    for one in order(export_set.transcripts):
         if one.turns is None:
             unknown[one.turns_unknown].append(one.id)
-    return {"attempt_rows": len(cargo.transcripts), "turns_unknown": dict(sorted(unknown.items()))}
+    return {
+        "attempt_rows": len(export_set.transcripts),
+        "turns_unknown": dict(sorted(unknown.items())),
+    }

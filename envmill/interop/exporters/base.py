@@ -1,7 +1,7 @@
-"""What all exporters share: the cargo that may be exported, the parcel that an exporter makes from
-it, and the folder that the parcel becomes.
+"""What all exporters share: the export set that may be exported, the output that an exporter makes from
+it, and the folder that the output becomes.
 
-Cargo ──exporter──► Parcel (files as bytes) ──write_parcel──► folder, all at once ──► Bundle
+ExportSet ──exporter──► OutputFolder (files as bytes) ──write_output──► folder, all at once ──► Bundle
 """
 
 import shutil
@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
 
 import orjson
 
@@ -238,7 +237,7 @@ class OutputFolder:
     name: str
     """Path of the folder, relative to the export's folder."""
     files: Mapping[str, bytes]
-    """Path → content. The parcel's hash is over these files."""
+    """Path → content. The output's hash is over these files."""
     rows: int
     environments: tuple[str, ...]
     scenarios: tuple[str, ...]
@@ -268,7 +267,23 @@ def hold_folders(folders: Iterable[OutputFolder]) -> list[OutputFolder]:
     return held
 
 
-Exporter: TypeAlias = Callable[[ExportSet], Iterable[OutputFolder]]
+@dataclass(frozen=True)
+class Exporter:
+    """A format that trainers or people read, and what else must be known of it."""
+
+    name: str
+    make: Callable[[ExportSet], Iterable[OutputFolder]]
+    """Its folders; none where it has nothing to say of the export set."""
+    rows: tuple[str, ...] = ("scenarios",)
+    """Tables that its rows come from: the recall of such a row names its folders."""
+    teaches: bool = False
+    """Whether its rows are to be imitated: scripted trajectories are left out of them."""
+    rewards: bool = False
+    """Whether it writes rewards of stored attempts, which must be of one version of the judging
+    code."""
+
+    def __call__(self, export_set: ExportSet) -> Iterable[OutputFolder]:
+        return self.make(export_set)
 
 
 def make_canary(names: Sequence[str]) -> str:
@@ -298,31 +313,31 @@ def stream_lines(rows: Iterable[Json]) -> Iterator[bytes]:
     return (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
 
 
-def write_parcel(parcel: OutputFolder, folder: Path, home: str) -> Bundle:
-    """Write the parcel's folder below `folder`; returns its record. `home` is the folder's name
+def write_output(output: OutputFolder, folder: Path, home: str) -> Bundle:
+    """Write the output's folder below `folder`; returns its record. `home` is the folder's name
     among all bundles."""
-    _replace_folder(folder / parcel.name, {**parcel.files, **parcel.staged, **parcel.beside})
+    _replace_folder(folder / output.name, {**output.files, **output.staged, **output.beside})
     return Bundle(
-        exporter=parcel.exporter,
-        content_hash=parcel.content_hash,
-        path=f"{home}/{parcel.name}",
+        exporter=output.exporter,
+        content_hash=output.content_hash,
+        path=f"{home}/{output.name}",
         files={
             name: len(content)
-            for name, content in sorted({**parcel.files, **parcel.staged}.items())
+            for name, content in sorted({**output.files, **output.staged}.items())
         },
-        rows=parcel.rows,
-        environments=list(parcel.environments),
-        scenarios=list(parcel.scenarios),
+        rows=output.rows,
+        environments=list(output.environments),
+        scenarios=list(output.scenarios),
     )
 
 
-def write_parcels(parcels: Iterable[OutputFolder], folder: Path, home: str) -> list[Bundle]:
+def write_outputs(outputs: Iterable[OutputFolder], folder: Path, home: str) -> list[Bundle]:
     """Write all folders of one export, each as it is made. Folders that an earlier or killed export
     left are removed."""
     bundles, wanted = list[Bundle](), set[Path]()
-    for parcel in parcels:
-        bundles.append(write_parcel(parcel, folder, home))
-        wanted.add(folder / parcel.name)
+    for output in outputs:
+        bundles.append(write_output(output, folder, home))
+        wanted.add(folder / output.name)
     for path in sorted(path for depth in ("*", "*/*") for path in folder.glob(depth)):
         within = any(one.is_relative_to(path) or path.is_relative_to(one) for one in wanted)
         if path.is_dir() and not within:

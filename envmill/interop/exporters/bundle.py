@@ -13,6 +13,7 @@ from envmill.interop.bundles.portable import find_unjudged
 from envmill.interop.bundles.writing import render_folder
 from envmill.interop.exporters.base import (
     TRANSFER,
+    Exporter,
     ExportSet,
     OutputFolder,
     make_canary,
@@ -33,16 +34,16 @@ from schemas.stored import find_by_owner, order
 NAME = "bundle"
 
 
-def export_bundle(cargo: ExportSet) -> Iterator[OutputFolder]:
-    """A parcel for each environment that has scenarios, named after the environment."""
-    find_scenarios = find_by_owner(cargo.scenarios, "environment")
-    find_tests = find_by_owner(cargo.tests, "environment")
-    for environment in order(cargo.environments):
+def export_bundle(export_set: ExportSet) -> Iterator[OutputFolder]:
+    """An output for each environment that has scenarios, named after the environment."""
+    find_scenarios = find_by_owner(export_set.scenarios, "environment")
+    find_tests = find_by_owner(export_set.tests, "environment")
+    for environment in order(export_set.environments):
         scenarios = sorted(find_scenarios(environment.id), key=lambda one: one.number)
         if scenarios:
             tests = sorted(find_tests(environment.id), key=lambda one: one.id)
             ids = {one.id for one in scenarios}
-            tiers, compared = cargo.describe_tiers(ids), cargo.describe_contamination(ids)
+            tiers, compared = export_set.describe_tiers(ids), export_set.describe_contamination(ids)
             yield pack_environment(environment, scenarios, tests, tiers, compared)
 
 
@@ -148,3 +149,6 @@ def _write_card(
 
 def _flat(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
+
+
+EXPORTER = Exporter(NAME, export_bundle)

@@ -16,6 +16,7 @@ from envmill.interop.exporters import preferences, rl, sft
 from envmill.interop.exporters.base import (
     SPLITS,
     TRANSFER,
+    Exporter,
     ExportSet,
     OutputFolder,
     StepCount,
@@ -94,59 +95,59 @@ def list_columns(sources: Sources) -> dict[str, Sequence[ExportColumn[Any]]]:
     }
 
 
-def export_dataset(cargo: ExportSet) -> list[OutputFolder]:
+def export_dataset(export_set: ExportSet) -> list[OutputFolder]:
     """One folder. The card is not part of the hash, because what the run spent may differ between
     equal exports."""
-    if not cargo.scenarios:
+    if not export_set.scenarios:
         return []
     grouped: dict[str, Mapping[str, Sequence[Any]]] = {
-        "sft": sft.group_trajectories(cargo),
-        "rl": rl.group_posings(cargo),
-        "preferences": preferences.group_pairs(cargo),
-        "environments": {"train": order(cargo.environments)},
+        "sft": sft.group_trajectories(export_set),
+        "rl": rl.group_posings(export_set),
+        "preferences": preferences.group_pairs(export_set),
+        "environments": {"train": order(export_set.environments)},
     }
-    columns = list_columns(cargo.sources)
+    columns = list_columns(export_set.sources)
     contents = Contents()
     for config, splits in grouped.items():
         for split, rows in splits.items():
             stream_parquet(columns[config], rows, sink := contents.open())
             contents.take(f"data/{config}/{split}.parquet", sink)
-    ids = tuple(sorted(cargo.homes))
+    ids = tuple(sorted(export_set.homes))
     canary = make_canary(ids)
     counts = {
         config: {split: len(rows) for split, rows in splits.items()}
         for config, splits in grouped.items()
         if splits
     }
-    contents.files["provenance.json"] = render_json(_describe_provenance(cargo, canary))
-    card = _write_card(cargo, counts, canary).encode()
-    environments = tuple(sorted(list_ids(cargo.environments)))
+    contents.files["provenance.json"] = render_json(_describe_provenance(export_set, canary))
+    card = _write_card(export_set, counts, canary).encode()
+    environments = tuple(sorted(list_ids(export_set.environments)))
     rows = sum(sum(splits.values()) for splits in counts.values())
     files, staged, beside = contents.files, contents.staged, {"README.md": card}
     return [OutputFolder(NAME, NAME, files, rows, environments, ids, staged, beside)]
 
 
-def _describe_provenance(cargo: ExportSet, canary: str) -> dict[str, Any]:
+def _describe_provenance(export_set: ExportSet, canary: str) -> dict[str, Any]:
     made = {
         one.id: {"licence": one.licence, **one.origin.model_dump(mode="json")}
-        for one in cargo.environments
+        for one in export_set.environments
     }
-    posed = {one.id: one.origin.model_dump(mode="json") for one in cargo.scenarios}
+    posed = {one.id: one.origin.model_dump(mode="json") for one in export_set.scenarios}
     told = {
-        "tiers": cargo.describe_tiers(),
-        "contamination": cargo.describe_contamination(),
-        "sources": describe_rows(cargo),
+        "tiers": export_set.describe_tiers(),
+        "contamination": export_set.describe_contamination(),
+        "sources": describe_rows(export_set),
     }
     return {"environments": made, "scenarios": posed, **told, "canary": canary}
 
 
-def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canary: str) -> str:
-    licences = Counter(one.licence for one in cargo.environments)
+def _write_card(export_set: ExportSet, counts: Mapping[str, Mapping[str, int]], canary: str) -> str:
+    licences = Counter(one.licence for one in export_set.environments)
     made = Counter(
         f"{one.origin.provider} {one.origin.model}".strip()
-        for one in chain(cargo.environments, cargo.scenarios)
+        for one in chain(export_set.environments, export_set.scenarios)
     )
-    policies = Counter(one.policy for one in cargo.trajectories)
+    policies = Counter(one.policy for one in export_set.trajectories)
     return fill(
         "dataset",
         front=_write_front(counts, sorted(licences)),
@@ -156,20 +157,20 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
             for config, splits in counts.items()
         ),
         first=next(iter(counts)),
-        funnel="\n".join(_describe_step(one) for one in cargo.counts),
-        spent=_describe_spent(cargo),
-        bounds=describe_bounds(cargo.scenarios),
+        funnel="\n".join(_describe_step(one) for one in export_set.counts),
+        spent=_describe_spent(export_set),
+        bounds=describe_bounds(export_set.scenarios),
         models=_describe_counts(made),
         policies=_describe_counts(policies) or "none",
         licences=_describe_counts(licences),
-        tiers=describe_tiers(cargo.describe_tiers()),
-        contamination=describe_contamination(cargo.describe_contamination()),
-        sources=describe_sources(describe_rows(cargo)),
-        polarities=_describe_counts(Counter(one.polarity for one in cargo.scenarios)),
+        tiers=describe_tiers(export_set.describe_tiers()),
+        contamination=describe_contamination(export_set.describe_contamination()),
+        sources=describe_sources(describe_rows(export_set)),
+        polarities=_describe_counts(Counter(one.polarity for one in export_set.scenarios)),
         scripted=" Scripts acted in environments that a model wrote: what they pass says nothing "
         "about difficulty."
-        if any(is_scripted(one.policy) for one in cargo.trajectories)
-        and any(one.origin.provider != "offline" for one in cargo.environments)
+        if any(is_scripted(one.policy) for one in export_set.trajectories)
+        and any(one.origin.provider != "offline" for one in export_set.environments)
         else "",
         offline=" What `offline` made shows that the plumbing works; its pass rates say nothing "
         "about difficulty."
@@ -183,10 +184,10 @@ def _write_card(cargo: ExportSet, counts: Mapping[str, Mapping[str, int]], canar
     )
 
 
-def describe_rows(cargo: ExportSet) -> Json:
+def describe_rows(export_set: ExportSet) -> Json:
     """Sources of its scenarios, trajectories and pairs."""
-    rows = (cargo.scenarios, cargo.trajectories, cargo.pairs)
-    return cargo.describe_sources([name for some in rows for name in list_ids(some)])
+    rows = (export_set.scenarios, export_set.trajectories, export_set.pairs)
+    return export_set.describe_sources([name for some in rows for name in list_ids(some)])
 
 
 def describe_fields(columns: Sequence[ExportColumn[Any]]) -> str:
@@ -209,12 +210,12 @@ def _describe_step(count: StepCount) -> str:
     return f"| {' | '.join(map(str, told))} |"
 
 
-def _describe_spent(cargo: ExportSet) -> str:
-    costs = [one.cost for one in cargo.counts]
+def _describe_spent(export_set: ExportSet) -> str:
+    costs = [one.cost for one in export_set.counts]
     whole = None if None in costs else sum(one or 0.0 for one in costs)
-    each = None if whole is None else whole / len(cargo.scenarios)
+    each = None if whole is None else whole / len(export_set.scenarios)
     return (
-        f"{sum(one.tokens for one in cargo.counts)} tokens, cost {describe_cost(whole)}; per "
+        f"{sum(one.tokens for one in export_set.counts)} tokens, cost {describe_cost(whole)}; per "
         f"scenario kept {describe_cost(each)}"
     )
 
@@ -247,3 +248,6 @@ def _write_front(counts: Mapping[str, Mapping[str, int]], licences: Sequence[str
             for part in (f"  - split: {split}", f"    path: data/{config}/{split}.parquet")
         ]
     return "\n".join(lines)
+
+
+EXPORTER = Exporter(NAME, export_dataset, rows=("scenarios", "trajectories", "pairs"), rewards=True)

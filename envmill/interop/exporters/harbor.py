@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from envmill.interop.exporters.base import (
     TRANSFER,
+    Exporter,
     ExportSet,
     OutputFolder,
     make_canary,
@@ -25,13 +26,13 @@ NAME = "harbor"
 TASKS = "tasks"
 
 
-def export_harbor(cargo: ExportSet) -> Iterator[OutputFolder]:
+def export_harbor(export_set: ExportSet) -> Iterator[OutputFolder]:
     """One folder with all Harbor folders; none without environments of kind `terminal`."""
-    find, left = find_by_id(cargo.environments), dict[str, str]()
-    for one in cargo.scenarios:
+    find, left = find_by_id(export_set.environments), dict[str, str]()
+    for one in export_set.scenarios:
         if why := kind_of(find(one.environment)).find_formless(NAME, one):
             left[one.id] = why
-    kept = order(choose(cargo.scenarios, lambda one: one.id not in left))
+    kept = order(choose(export_set.scenarios, lambda one: one.id not in left))
     if not kept:
         return
     ids = tuple(list_ids(kept))
@@ -39,7 +40,7 @@ def export_harbor(cargo: ExportSet) -> Iterator[OutputFolder]:
     tasks, rows, environments = dict[str, Json](), list[str](), set[str]()
     for one in kept:
         home = find(one.environment)
-        written = write_task(home, one, cargo.limits, make_canary([home.id, one.id]))
+        written = write_task(home, one, export_set.limits, make_canary([home.id, one.id]))
         for path, content in written.items():
             contents.add(f"{TASKS}/{one.id}/{path}", content)
         told = {"environment": home.id, "split": one.split, "licence": home.licence}
@@ -47,14 +48,14 @@ def export_harbor(cargo: ExportSet) -> Iterator[OutputFolder]:
         summary = " ".join(home.summary.split()).replace("|", "/")
         rows.append(f"| `{TASKS}/{one.id}` | {one.split} | {summary} |")
         environments.add(home.id)
-    contamination = cargo.describe_contamination(ids)
+    contamination = export_set.describe_contamination(ids)
     manifest = {
         "exporter": NAME,
         "tasks": tasks,
         "left_out": left,
         "transfer": TRANSFER,
         "canary": canary,
-        "tiers": cargo.describe_tiers(ids),
+        "tiers": export_set.describe_tiers(ids),
         "contamination": contamination,
     }
     page = fill(
@@ -68,3 +69,6 @@ def export_harbor(cargo: ExportSet) -> Iterator[OutputFolder]:
     contents.files |= {"manifest.json": render_json(manifest), "README.md": page.encode()}
     files, homes = dict(sorted(contents.files.items())), tuple(sorted(environments))
     yield OutputFolder(NAME, NAME, files, len(kept), homes, ids, contents.staged)
+
+
+EXPORTER = Exporter(NAME, export_harbor)

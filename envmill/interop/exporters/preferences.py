@@ -6,6 +6,7 @@ from typing import IO
 
 from envmill.interop.exporters.base import (
     TRANSFER,
+    Exporter,
     ExportSet,
     OutputFolder,
     make_canary,
@@ -110,31 +111,31 @@ TOKEN_COLUMNS: tuple[ExportColumn[TokenPair], ...] = (
 """Columns that a tokenizer adds."""
 
 
-def export_preferences(cargo: ExportSet) -> list[OutputFolder]:
+def export_preferences(export_set: ExportSet) -> list[OutputFolder]:
     """One folder; none without pairs."""
-    if not cargo.pairs:
+    if not export_set.pairs:
         return []
     contents = Contents()
-    columns = (*COLUMNS, make_column(cargo.sources))
-    for split, found in group_pairs(cargo).items():
+    columns = (*COLUMNS, make_column(export_set.sources))
+    for split, found in group_pairs(export_set).items():
         contents.put(f"{split}.jsonl", stream_lines(map(as_line, found)))
-        contents.take(f"{split}.parquet", _write_table(columns, found, cargo.tokens, contents))
+        contents.take(f"{split}.parquet", _write_table(columns, found, export_set.tokens, contents))
     scenarios, environments, licences = set[str](), set[str](), set[str]()
-    for pair in cargo.pairs:
+    for pair in export_set.pairs:
         scenarios.add(pair.scenario)
         environments.add(pair.environment)
         licences.add(pair.licence)
     contents.files["manifest.json"] = render_json(
         {
-            **_describe_manifest(list_ids(cargo.pairs), licences),
-            "tiers": cargo.describe_tiers(scenarios),
-            "contamination": cargo.describe_contamination(scenarios),
-            "sources": cargo.describe_sources(list_ids(cargo.pairs)),
-            **cargo.describe_tokens(),
+            **_describe_manifest(list_ids(export_set.pairs), licences),
+            "tiers": export_set.describe_tiers(scenarios),
+            "contamination": export_set.describe_contamination(scenarios),
+            "sources": export_set.describe_sources(list_ids(export_set.pairs)),
+            **export_set.describe_tokens(),
         }
     )
     homes, posed = tuple(sorted(environments)), tuple(sorted(scenarios))
-    count, (files, staged) = len(cargo.pairs), (contents.files, contents.staged)
+    count, (files, staged) = len(export_set.pairs), (contents.files, contents.staged)
     return [OutputFolder(NAME, NAME, files, count, homes, posed, staged)]
 
 
@@ -163,9 +164,9 @@ def as_line(pair: Pair) -> Json:
     }
 
 
-def group_pairs(cargo: ExportSet) -> dict[str, Sequence[Pair]]:
+def group_pairs(export_set: ExportSet) -> dict[str, Sequence[Pair]]:
     """Rows by split, in the order of ids."""
-    return group_by_split(cargo.pairs)
+    return group_by_split(export_set.pairs)
 
 
 def _describe_manifest(pairs: Sequence[str], licences: Iterable[str]) -> Json:
@@ -176,3 +177,6 @@ def _describe_manifest(pairs: Sequence[str], licences: Iterable[str]) -> Json:
         "transfer": TRANSFER,
         "canary": make_canary(pairs),
     }
+
+
+EXPORTER = Exporter(NAME, export_preferences, rows=("pairs",))

@@ -14,6 +14,7 @@ from envmill.interop.exporters.advantages import RewardGroup, group_attempts, me
 from envmill.interop.exporters.attempts import describe_attempts, group_rows, write_rows
 from envmill.interop.exporters.base import (
     TRANSFER,
+    Exporter,
     ExportSet,
     OutputFolder,
     make_canary,
@@ -181,45 +182,45 @@ def list_columns(sources: Sources) -> tuple[ExportColumn[RlRow], ...]:
     return (*COLUMNS, replace(column, tell=describe))
 
 
-def export_rl(cargo: ExportSet) -> list[OutputFolder]:
+def export_rl(export_set: ExportSet) -> list[OutputFolder]:
     """One folder. Its rows refer to the folders of exporters `bundle` and `harbor` beside it."""
-    if not cargo.scenarios:
+    if not export_set.scenarios:
         return []
     contents = Contents()
-    rows, columns = group_posings(cargo), list_columns(cargo.sources)
-    if cargo.tokens is not None:
-        columns = (*columns, _make_token_column(cargo.tokens))
+    rows, columns = group_posings(export_set), list_columns(export_set.sources)
+    if export_set.tokens is not None:
+        columns = (*columns, _make_token_column(export_set.tokens))
     for split, found in rows.items():
         contents.put(f"{split}.jsonl", stream_lines(describe_row(columns, row) for row in found))
         stream_parquet(columns, found, sink := contents.open())
         contents.take(f"{split}.parquet", sink)
-    for split, found in group_rows(cargo).items():
-        write_rows(cargo, found, sink := contents.open())
+    for split, found in group_rows(export_set).items():
+        write_rows(export_set, found, sink := contents.open())
         contents.take(f"attempts/{split}.parquet", sink)
-    contents.files["manifest.json"] = render_json(_describe_manifest(cargo, rows))
-    environments = tuple(sorted({*cargo.homes.values()}))
-    scenarios, count = tuple(sorted(cargo.homes)), sum(map(len, rows.values()))
+    contents.files["manifest.json"] = render_json(_describe_manifest(export_set, rows))
+    environments = tuple(sorted({*export_set.homes.values()}))
+    scenarios, count = tuple(sorted(export_set.homes)), sum(map(len, rows.values()))
     files, staged = contents.files, contents.staged
     return [OutputFolder(NAME, NAME, files, count, environments, scenarios, staged)]
 
 
-def group_posings(cargo: ExportSet) -> dict[str, Sequence[RlRow]]:
+def group_posings(export_set: ExportSet) -> dict[str, Sequence[RlRow]]:
     """Rows by split, in the order of scenario ids."""
-    find_home = find_by_id(cargo.environments)
-    groups, spreads = group_attempts(cargo), measure_environments(cargo)
+    find_home = find_by_id(export_set.environments)
+    groups, spreads = group_attempts(export_set), measure_environments(export_set)
 
     def describe(one: Scenario) -> Iterator[RlRow]:
         home = find_home(one.environment)
         untried = RewardGroup(spread=spreads[home.id])
-        for row in pose(one, home, cargo.limits) if is_posed(home, one) else ():
-            if cargo.tokens is None or (one.id, row.form) in cargo.tokens.prompts:
+        for row in pose(one, home, export_set.limits) if is_posed(home, one) else ():
+            if export_set.tokens is None or (one.id, row.form) in export_set.tokens.prompts:
                 yield replace(row, group=groups.get((one.id, row.form), untried))
 
     def make(scenarios: Sequence[Scenario]) -> Sequence[RlRow]:
         count = sum(1 for one in scenarios for _ in describe(one))
         return MadeRows(count, lambda: (row for one in scenarios for row in describe(one)))
 
-    found = {split: make(rows) for split, rows in group_by_split(cargo.scenarios).items()}
+    found = {split: make(rows) for split, rows in group_by_split(export_set.scenarios).items()}
     return {split: rows for split, rows in found.items() if rows}
 
 
@@ -243,20 +244,20 @@ def _describe_bounds(scenario: Scenario) -> Json:
     return scenario.bounds.model_dump(mode="json") if scenario.bounds else None
 
 
-def _describe_manifest(cargo: ExportSet, rows: Mapping[str, Sequence[RlRow]]) -> Json:
+def _describe_manifest(export_set: ExportSet, rows: Mapping[str, Sequence[RlRow]]) -> Json:
     return {
         "exporter": NAME,
-        "scenarios": sorted(cargo.homes),
-        "licences": sorted({one.licence for one in cargo.environments}),
-        "tiers": cargo.describe_tiers(),
-        "contamination": cargo.describe_contamination(),
-        "sources": cargo.describe_sources([*cargo.homes]),
+        "scenarios": sorted(export_set.homes),
+        "licences": sorted({one.licence for one in export_set.environments}),
+        "tiers": export_set.describe_tiers(),
+        "contamination": export_set.describe_contamination(),
+        "sources": export_set.describe_sources([*export_set.homes]),
         "groups": _count_groups(rows),
-        "rewards": cargo.describe_rewards(),
-        **describe_attempts(cargo),
-        **cargo.describe_tokens(),
+        "rewards": export_set.describe_rewards(),
+        **describe_attempts(export_set),
+        **export_set.describe_tokens(),
         "transfer": TRANSFER,
-        "canary": make_canary([*cargo.homes]),
+        "canary": make_canary([*export_set.homes]),
     }
 
 
@@ -267,3 +268,6 @@ def _count_groups(rows: Mapping[str, Sequence[RlRow]]) -> Json:
     for row in (row for found in rows.values() for row in found):
         states[row.environment.id][row.group.state] += 1
     return {home: dict(sorted(counted.items())) for home, counted in sorted(states.items())}
+
+
+EXPORTER = Exporter(NAME, export_rl, rewards=True)

@@ -6,6 +6,7 @@ from typing import IO
 
 from envmill.interop.exporters.base import (
     TRANSFER,
+    Exporter,
     ExportSet,
     OutputFolder,
     make_canary,
@@ -102,31 +103,31 @@ TOKEN_COLUMNS: tuple[ExportColumn[TokenRow], ...] = (
 """Columns that a tokenizer adds. Then each part of a trajectory is a row."""
 
 
-def export_sft(cargo: ExportSet) -> list[OutputFolder]:
+def export_sft(export_set: ExportSet) -> list[OutputFolder]:
     """One folder: `SPLIT.jsonl` and `SPLIT.parquet` for each split, and a manifest that says which
     trajectory each line is."""
-    if not cargo.trajectories:
+    if not export_set.trajectories:
         return []
     contents = Contents()
-    rows, columns = group_trajectories(cargo), (*COLUMNS, make_column(cargo.sources))
+    rows, columns = group_trajectories(export_set), (*COLUMNS, make_column(export_set.sources))
     scenarios, environments = set[str](), set[str]()
     for split, found in rows.items():
         contents.put(f"{split}.jsonl", stream_lines(map(as_openai, found)))
-        contents.take(f"{split}.parquet", _write_table(columns, found, cargo.tokens, contents))
-    for one in cargo.trajectories:
+        contents.take(f"{split}.parquet", _write_table(columns, found, export_set.tokens, contents))
+    for one in export_set.trajectories:
         scenarios.add(one.scenario)
         environments.add(one.environment)
     contents.files["manifest.json"] = render_json(
         {
             **_describe_manifest(rows),
-            "tiers": cargo.describe_tiers(scenarios),
-            "contamination": cargo.describe_contamination(scenarios),
-            "sources": cargo.describe_sources(list_ids(cargo.trajectories)),
-            **cargo.describe_tokens(),
+            "tiers": export_set.describe_tiers(scenarios),
+            "contamination": export_set.describe_contamination(scenarios),
+            "sources": export_set.describe_sources(list_ids(export_set.trajectories)),
+            **export_set.describe_tokens(),
         }
     )
     homes, posed = tuple(sorted(environments)), tuple(sorted(scenarios))
-    count, (files, staged) = len(cargo.trajectories), (contents.files, contents.staged)
+    count, (files, staged) = len(export_set.trajectories), (contents.files, contents.staged)
     return [OutputFolder(NAME, NAME, files, count, homes, posed, staged)]
 
 
@@ -145,9 +146,9 @@ def _write_table(
     return sink
 
 
-def group_trajectories(cargo: ExportSet) -> dict[str, Sequence[Trajectory]]:
+def group_trajectories(export_set: ExportSet) -> dict[str, Sequence[Trajectory]]:
     """Rows by split, in the order of ids."""
-    return group_by_split(cargo.trajectories)
+    return group_by_split(export_set.trajectories)
 
 
 def _describe_manifest(rows: Mapping[str, Sequence[Trajectory]]) -> Json:
@@ -172,3 +173,6 @@ def _describe_manifest(rows: Mapping[str, Sequence[Trajectory]]) -> Json:
         "transfer": TRANSFER,
         "canary": canary,
     }
+
+
+EXPORTER = Exporter(NAME, export_sft, rows=("trajectories",), teaches=True)

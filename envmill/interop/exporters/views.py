@@ -13,6 +13,7 @@ import orjson
 
 from envmill.interop.exporters.base import (
     TRANSFER,
+    Exporter,
     ExportSet,
     OutputFolder,
     make_canary,
@@ -85,13 +86,13 @@ FORMATS: Mapping[str, Render] = {
 }
 
 
-def export_views(cargo: ExportSet) -> list[OutputFolder]:
+def export_views(export_set: ExportSet) -> list[OutputFolder]:
     """One folder. Its manifest says which trajectory each line is, and which ones a format cannot
     represent."""
-    if not cargo.trajectories:
+    if not export_set.trajectories:
         return []
     contents, told = Contents(), dict[str, Json]()
-    grouped = group_trajectories(cargo)
+    grouped = group_trajectories(export_set)
     for name, render in FORMATS.items():
         lines, refused = dict[str, list[str]](), dict[str, str]()
         for split, rows in grouped.items():
@@ -109,22 +110,22 @@ def export_views(cargo: ExportSet) -> list[OutputFolder]:
             "refused": refused,
             "counts": dict(sorted(Counter(refused.values()).items())),
         }
-    places = {(row.environment, row.scenario, row.licence) for row in cargo.trajectories}
+    places = {(row.environment, row.scenario, row.licence) for row in export_set.trajectories}
     environments, scenarios, licences = map(set[str], zip(*places, strict=True))
     contents.files["manifest.json"] = render_json(
         {
             "exporter": NAME,
             "views": told,
             "licences": sorted(licences),
-            "tiers": cargo.describe_tiers(scenarios),
-            "contamination": cargo.describe_contamination(scenarios),
-            "sources": cargo.describe_sources(list_ids(cargo.trajectories)),
+            "tiers": export_set.describe_tiers(scenarios),
+            "contamination": export_set.describe_contamination(scenarios),
+            "sources": export_set.describe_sources(list_ids(export_set.trajectories)),
             "transfer": TRANSFER,
-            "canary": make_canary(list_ids(cargo.trajectories)),
+            "canary": make_canary(list_ids(export_set.trajectories)),
         }
     )
     homes, posed = tuple(sorted(environments)), tuple(sorted(scenarios))
-    count, (files, staged) = len(cargo.trajectories), (contents.files, contents.staged)
+    count, (files, staged) = len(export_set.trajectories), (contents.files, contents.staged)
     return [OutputFolder(NAME, NAME, files, count, homes, posed, staged)]
 
 
@@ -202,3 +203,6 @@ def _render_turn(message: Json) -> Json:
             {"name": made["name"], "arguments": orjson.loads(made["arguments"])}
         ),
     }
+
+
+EXPORTER = Exporter(NAME, export_views, rows=("trajectories",), teaches=True)

@@ -24,24 +24,24 @@ EXPORTERS = (sft.NAME, rl.NAME, preferences.NAME)
 """Exporters whose rows have token ids."""
 
 
-def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> ExportSet:
-    """The cargo with the ids of one exporter's rows, without rows that have no ids."""
+def encode_export_set(export_set: ExportSet, chat: ChatTokenizer, exporter: str) -> ExportSet:
+    """The export set with the ids of one exporter's rows, without rows that have no ids."""
     left_out: defaultdict[str, list[str]] = defaultdict(list)
     trajectories: dict[str, Sequence[TokenRow]] = {}
     pairs: dict[str, TokenPair] = {}
     prompts: dict[tuple[str, str], list[int]] = {}
-    for trajectory in cargo.trajectories if exporter == sft.NAME else ():
+    for trajectory in export_set.trajectories if exporter == sft.NAME else ():
         try:
             trajectories[trajectory.id] = encode_trajectory(chat, trajectory)
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(trajectory.id)
-    for pair in cargo.pairs if exporter == preferences.NAME else ():
+    for pair in export_set.pairs if exporter == preferences.NAME else ():
         try:
-            pairs[pair.id] = encode_pair(chat, pair, cargo.sampled)
+            pairs[pair.id] = encode_pair(chat, pair, export_set.sampled)
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(pair.id)
     for row in (
-        (row for rows in rl.group_posings(cargo).values() for row in rows)
+        (row for rows in rl.group_posings(export_set).values() for row in rows)
         if exporter == rl.NAME
         else ()
     ):
@@ -51,9 +51,9 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
             ).encode_prompt()
         except TokenRefusal as refusal:
             left_out[refusal.reason].append(f"{row.scenario.id} {row.form}")
-    homes = {one.id: one for one in cargo.environments}
+    homes = {one.id: one for one in export_set.environments}
     attempts: dict[str, Sequence[TokenRow]] = {}
-    for one in cargo.transcripts if exporter == rl.NAME else ():
+    for one in export_set.transcripts if exporter == rl.NAME else ():
         try:
             talk = one.messages, list_tools(homes[one.environment])
             attempts[one.id] = _encode_talk(chat, *talk, one.loss, one.sampled)
@@ -62,15 +62,15 @@ def encode_cargo(cargo: ExportSet, chat: ChatTokenizer, exporter: str) -> Export
     told = {reason: sorted(ids) for reason, ids in left_out.items()}
     sheet = TokenSheet(chat.describe(), trajectories, pairs, prompts, attempts, told)
     kept = {
-        "trajectories": tuple(one for one in cargo.trajectories if one.id in trajectories)
+        "trajectories": tuple(one for one in export_set.trajectories if one.id in trajectories)
         if exporter == sft.NAME
-        else cargo.trajectories,
-        "pairs": tuple(one for one in cargo.pairs if one.id in pairs)
+        else export_set.trajectories,
+        "pairs": tuple(one for one in export_set.pairs if one.id in pairs)
         if exporter == preferences.NAME
-        else cargo.pairs,
-        "transcripts": pick(cargo.transcripts, attempts),
+        else export_set.pairs,
+        "transcripts": pick(export_set.transcripts, attempts),
     }
-    return replace(cargo, tokens=sheet, **kept)
+    return replace(export_set, tokens=sheet, **kept)
 
 
 def encode_trajectory(chat: ChatTokenizer, trajectory: Trajectory) -> list[TokenRow]:

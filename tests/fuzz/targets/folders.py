@@ -12,7 +12,7 @@ from envmill.interop.bundles.envrun import JudgeError
 from envmill.interop.bundles.envrun import open as open_folder
 from envmill.interop.bundles.envrun.files import FolderError
 from envmill.interop.bundles.folder import Folder
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from tests.fuzz.hunting import BrokenPromise, Target
 from tests.fuzz.mutating import Mutator
@@ -26,9 +26,9 @@ class FoldersTarget(Target):
     def __init__(self) -> None:
         shed = make_environment()
         with tempfile.TemporaryDirectory() as home:
-            parcel = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
-            write_parcel(parcel, Path(home), "r")
-            whole = read_files(Path(home) / parcel.name)
+            output = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
+            write_output(output, Path(home), "r")
+            whole = read_files(Path(home) / output.name)
         # Without digests, or nearly every change would end there; the code in the folder is not
         # read by anybody.
         self._files = {

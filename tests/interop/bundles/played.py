@@ -11,7 +11,7 @@ from envmill.agents import find_policy
 from envmill.agents.log import StoredCall, read_moves, read_words
 from envmill.agents.rollout import play_scenario
 from envmill.base.settings import Settings
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds.trial import try_calls
 from envmill.sandbox import Sandbox
@@ -122,8 +122,8 @@ def write_bundles(played: list[Played], folder: Path) -> dict[str, Path]:
     """Environment id → its folder."""
     homes = {one.environment.id: one.environment for one in played}
     for key, environment in homes.items():
-        parcel = pack_environment(
+        output = pack_environment(
             environment, [one.scenario for one in played if one.environment.id == key]
         )
-        write_parcel(parcel, folder, "r")
+        write_output(output, folder, "r")
     return {key: folder / "bundle" / key for key in homes}

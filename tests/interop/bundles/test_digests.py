@@ -19,7 +19,7 @@ from envmill.interop.bundles.envrun import files as carried
 from envmill.interop.bundles.envrun import open as open_folder
 from envmill.interop.bundles.envrun.digests import UNCOMPARED
 from envmill.interop.bundles.envrun.files import FolderError
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from flows.cli import make_app
 from tests.interop.bundles.openers import run_bare
@@ -39,9 +39,9 @@ AGAIN = "Fetch or export the folder again. If you changed it yourself, remove SH
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     shed = make_environment()
-    parcel = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
-    write_parcel(parcel, tmp_path, "r")
-    return tmp_path / parcel.name
+    output = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
+    write_output(output, tmp_path, "r")
+    return tmp_path / output.name
 
 
 def add(name: str, text: str = "{}") -> Damage:

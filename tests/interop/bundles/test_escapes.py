@@ -30,7 +30,7 @@ from envmill.interop.bundles.envrun.files import (
     PlainFiles,
     parse_json,
 )
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from flows.cli import make_app
 from schemas.scenario import Check
@@ -64,10 +64,10 @@ def folder(tmp_path: Path, secret: Path) -> Path:
     judged = VERIFIER.model_copy(
         update={"guards": [Check(name="something is lent", op="generated", path=[], source=LENT)]}
     )
-    parcel = pack_environment(shed, [make_scenario(shed, verifier=judged)], make_tests(shed))
-    write_parcel(parcel, tmp_path, "r")
-    (tmp_path / parcel.name / "SHA256SUMS").unlink()
-    return tmp_path / parcel.name
+    output = pack_environment(shed, [make_scenario(shed, verifier=judged)], make_tests(shed))
+    write_output(output, tmp_path, "r")
+    (tmp_path / output.name / "SHA256SUMS").unlink()
+    return tmp_path / output.name
 
 
 def put(home: Path, name: str, value: Any) -> None:

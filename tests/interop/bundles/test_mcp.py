@@ -16,7 +16,7 @@ from envmill.base.settings import Settings
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.bundles.envrun.files import FolderError
 from envmill.interop.bundles.envrun.recording import read_recording, score_recording
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.runtime.jail.client import Jail
 from envmill.runtime.mcp.host import JailHost
@@ -88,7 +88,7 @@ def folders(plays: list[Play], tmp_path_factory: pytest.TempPathFactory) -> dict
             for play in plays
             if play.environment.id == environment.id
         }
-        write_parcel(pack_environment(environment, list(scenarios.values())), out, "r")
+        write_output(pack_environment(environment, list(scenarios.values())), out, "r")
     return {path.name: path for path in (out / "bundle").iterdir()}
 
 
@@ -228,11 +228,11 @@ time.sleep(600)
 def test_a_client_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     """In the middle of a call that hangs."""
     hanging = make_environment(HANGING)
-    parcel = pack_environment(hanging, [make_scenario(hanging)])
-    write_parcel(parcel, tmp_path, "r")
+    output = pack_environment(hanging, [make_scenario(hanging)])
+    write_output(output, tmp_path, "r")
     client = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", CLIENT, *BARE, "--scenario", "000"],
-        cwd=tmp_path / parcel.name,
+        cwd=tmp_path / output.name,
         stdout=subprocess.PIPE,
     )
     assert client.stdout
@@ -251,9 +251,9 @@ def test_a_client_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_told_to_end_in_mid_call_it_ends_in_order(number: int, code: int, tmp_path: Path) -> None:
     hanging = make_environment(HANGING)
-    parcel = pack_environment(hanging, [make_scenario(hanging)])
-    write_parcel(parcel, tmp_path, "r")
-    with Lines([*BARE, "--scenario", "000"], tmp_path / parcel.name, {}) as client:
+    output = pack_environment(hanging, [make_scenario(hanging)])
+    write_output(output, tmp_path, "r")
+    with Lines([*BARE, "--scenario", "000"], tmp_path / output.name, {}) as client:
         client.begin()
         client.write(
             json.dumps(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from envmill.interop.bundles.envrun.bundle import Bundle
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from tests.interop.bundles.openers import run_bare
 from tests.specimens import make_environment, make_scenario
@@ -22,10 +22,10 @@ HEAD = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shed = make_environment()
-    parcel = pack_environment(shed, [make_scenario(shed)])
+    output = pack_environment(shed, [make_scenario(shed)])
     out = tmp_path_factory.mktemp("out")
-    write_parcel(parcel, out, "r")
-    return out / parcel.name
+    write_output(output, out, "r")
+    return out / output.name
 
 
 HOSTILE = [

@@ -14,7 +14,7 @@ from envmill.interop.bundles import read_folder
 from envmill.interop.bundles.envrun import JudgeError
 from envmill.interop.bundles.envrun import open as open_folder
 from envmill.interop.bundles.envrun.files import FolderError
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from tests.specimens import make_environment, make_scenario, make_tests
 
@@ -34,10 +34,10 @@ LEND = {"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shed, home = make_environment(), tmp_path_factory.mktemp("out")
-    parcel = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
-    write_parcel(parcel, home, "r")
-    (home / parcel.name / "SHA256SUMS").unlink()
-    return home / parcel.name
+    output = pack_environment(shed, [make_scenario(shed)], make_tests(shed))
+    write_output(output, home, "r")
+    (home / output.name / "SHA256SUMS").unlink()
+    return home / output.name
 
 
 def list_places(value: Any) -> Iterator[tuple[str | int, ...]]:

@@ -12,7 +12,7 @@ import pytest
 from envmill.base.settings import Settings
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.bundles.envrun.recording import read_recording, score_recording
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.sandbox import Sandbox
 from tests.interop.bundles.five import BARE, PATIENCE, serving
@@ -43,9 +43,9 @@ def plays(tmp_path_factory: pytest.TempPathFactory) -> list[Play]:
 
 @pytest.fixture(scope="module")
 def folder(plays: list[Play], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    parcel = pack_environment(plays[0].environment, [plays[0].scenario])
-    write_parcel(parcel, out := tmp_path_factory.mktemp("out"), "r")
-    return out / parcel.name
+    output = pack_environment(plays[0].environment, [plays[0].scenario])
+    write_output(output, out := tmp_path_factory.mktemp("out"), "r")
+    return out / output.name
 
 
 def ask(version: str, told: dict[str, Any]) -> list[Any]:

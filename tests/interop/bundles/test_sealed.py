@@ -11,7 +11,7 @@ import pytest
 from envmill.interop.bundles import read_folder
 from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.bundles.envrun.court import JudgeError, JudgeProcess
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds import KINDS
 from envmill.runtime.jail.client import JailError
@@ -103,9 +103,9 @@ def folder(tmp_path: Path) -> Path:
     }
     tools = KINDS["stateful"].derive_tools(SPY, "Shed", effects)
     spied = make_environment(SPY, tools=tools)
-    parcel = pack_environment(spied, [make_scenario(spied)])
-    write_parcel(parcel, tmp_path, "r")
-    return tmp_path / parcel.name
+    output = pack_environment(spied, [make_scenario(spied)])
+    write_output(output, tmp_path, "r")
+    return tmp_path / output.name
 
 
 def look_everywhere(bundle: Bundle, folder: Path) -> Iterator[str]:
@@ -183,11 +183,11 @@ def test_a_pattern_that_is_not_judged_here_is_listed() -> None:
             "facts": [{"name": "letter", "kind": "pattern", "value": r"\p{Greek}"}],
         }
     )
-    parcel = pack_environment(
+    output = pack_environment(
         shed, [make_scenario(shed), make_scenario(shed, number=1, verifier=greek)]
     )
-    assert list(json.loads(parcel.files["provenance.json"])["not_judged_here"]) == ["001"]
-    assert b"- 001: the fact 'letter' is a pattern" in parcel.files["README.md"]
+    assert list(json.loads(output.files["provenance.json"])["not_judged_here"]) == ["001"]
+    assert b"- 001: the fact 'letter' is a pattern" in output.files["README.md"]
 
 
 @pytest.mark.parametrize(
@@ -268,11 +268,11 @@ def test_a_generated_check_that_says_neither_decides_nothing(
         source=f"def check(initial, final):\n    return {body}\n",
     )
     shed = make_environment()
-    parcel = pack_environment(
+    output = pack_environment(
         shed, [make_scenario(shed, verifier=Verifier(goals=[check], guards=[], frame=[]))]
     )
-    write_parcel(parcel, tmp_path, "r")
-    with Bundle(tmp_path / parcel.name) as bundle:
+    write_output(output, tmp_path, "r")
+    with Bundle(tmp_path / output.name) as bundle:
         verdict = bundle.play("000", [])
     assert (verdict["outcome"], verdict["reward"]) == (
         outcome,
@@ -283,9 +283,9 @@ def test_a_generated_check_that_says_neither_decides_nothing(
 
 def test_a_tool_that_crashes_is_the_environment_s_affair(tmp_path: Path) -> None:
     broken = make_environment(PROGRAM.replace('key = new_id("loan")', "key = 1 / 0"))
-    parcel = pack_environment(broken, [make_scenario(broken)])
-    write_parcel(parcel, tmp_path, "r")
-    with Bundle(tmp_path / parcel.name) as bundle:
+    output = pack_environment(broken, [make_scenario(broken)])
+    write_output(output, tmp_path, "r")
+    with Bundle(tmp_path / output.name) as bundle:
         verdict = bundle.play(
             "000", [{"name": "lend", "arguments": {"tool_id": "T1", "member_id": "M1"}}]
         )

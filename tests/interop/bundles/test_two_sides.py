@@ -35,8 +35,8 @@ BEGIN = make_request(0, "initialize", {"protocolVersion": REVISION, **WHO})
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home, found = tmp_path_factory.mktemp("out"), load()
-    cargo = ExportSet(environments=(found.environment,), scenarios=found.scenarios)
-    (parcel,) = export_bundle(cargo)
+    export_set = ExportSet(environments=(found.environment,), scenarios=found.scenarios)
+    (parcel,) = export_bundle(export_set)
     for path, data in parcel.files.items():
         target = home / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from envmill.interop.consumers import CONSUMERS, Consumer, export_for
-from envmill.interop.exporters import ExportSet, write_parcel
+from envmill.interop.exporters import ExportSet, write_output
 from envmill.sandbox import Sandbox
 from schemas.environment import Environment
 from schemas.scenario import Scenario, UserContract
@@ -15,14 +15,14 @@ BARE = Consumer("bare", "envmill_bare", Path(__file__).with_name("bare"), {}, la
 """A consumer that is nothing but our own part."""
 
 
-def write_consumer(consumer: Consumer, cargo: ExportSet, out: Path) -> Path:
+def write_consumer(consumer: Consumer, export_set: ExportSet, out: Path) -> Path:
     """Its folder."""
-    (parcel,) = export_for(consumer, cargo)
-    write_parcel(parcel, out, "r")
-    return out / parcel.name
+    (output,) = export_for(consumer, export_set)
+    write_output(output, out, "r")
+    return out / output.name
 
 
-def make_cargo(pairs: Sequence[tuple[Scenario, Environment]]) -> ExportSet:
+def make_export_set(pairs: Sequence[tuple[Scenario, Environment]]) -> ExportSet:
     """Scenarios and their environments."""
     homes = {home.id: home for _, home in pairs}
     return ExportSet(
@@ -58,4 +58,11 @@ def list_public(folder: Path) -> list[Path]:
     ]
 
 
-__all__ = ["BARE", "CONSUMERS", "find_scenarios", "list_public", "make_cargo", "write_consumer"]
+__all__ = [
+    "BARE",
+    "CONSUMERS",
+    "find_scenarios",
+    "list_public",
+    "make_export_set",
+    "write_consumer",
+]

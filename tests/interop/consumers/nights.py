@@ -14,7 +14,7 @@ from envmill.interop.exporters import ExportSet
 from envmill.lake.lake import Lake
 from envmill.pipeline.exporting import read_load
 from envmill.sandbox import Sandbox
-from envmill.stages.export import choose_cargo, unite_loads
+from envmill.stages.export import choose_export_set, unite_loads
 from flows.local.home import Home
 from flows.opening import open_walk
 from schemas.rollout import Rollout
@@ -29,7 +29,7 @@ RECIPES = {"stateful": "envscaler", "sql": "awm"}
 class Night:
     """What the runs kept, and the plays of one scenario in each environment."""
 
-    cargo: ExportSet
+    export_set: ExportSet
     plays: Sequence[Play]
 
     def list_scripts(self) -> dict[str, list[dict[str, Any]]]:
@@ -71,20 +71,20 @@ async def _make(home: Home, environments: int) -> Night:
             kind, RunConfig.model_validate(config | {"exporters": ("sft", "rl")}), home.settings
         ) as walk:
             await walk.walk()
-    cargo, _ = choose_cargo(
+    export_set, _ = choose_export_set(
         unite_loads([read_load(Lake(home.settings.lake), kind) for kind in RECIPES]),
         provisional=False,
     )
     async with Sandbox.open(home.settings) as jail:
-        return Night(cargo, await _play(cargo, jail))
+        return Night(export_set, await _play(export_set, jail))
 
 
-async def _play(cargo: ExportSet, jail: Sandbox) -> list[Play]:
+async def _play(export_set: ExportSet, jail: Sandbox) -> list[Play]:
     """One scenario of each environment."""
-    homes = {one.id: one for one in cargo.environments}
+    homes = {one.id: one for one in export_set.environments}
     first = {
         one.environment: one
-        for one in reversed(cargo.scenarios)
+        for one in reversed(export_set.scenarios)
         if one.oracle and one.polarity == "achieve"
     }
     return [
@@ -96,11 +96,11 @@ async def _play(cargo: ExportSet, jail: Sandbox) -> list[Play]:
 
 async def talk(night: Night, home: Path, most: int) -> list[Rollout]:
     """Conversations with the scripted user, natively: so many of each kind."""
-    homes = {one.id: one for one in night.cargo.environments}
+    homes = {one.id: one for one in night.export_set.environments}
     hiding = {
         kind: [
             one
-            for one in night.cargo.scenarios
+            for one in night.export_set.scenarios
             if one.user.hidden and homes[one.environment].kind == kind
         ]
         for kind in RECIPES

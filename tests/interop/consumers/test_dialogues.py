@@ -20,7 +20,7 @@ from envmill.sandbox import Sandbox
 from envmill.stages.collect import make_trajectory
 from envmill.stages.pairs import pair_rollouts
 from schemas.rollout import Rollout
-from tests.interop.consumers.folders import BARE, CONSUMERS, make_cargo, write_consumer
+from tests.interop.consumers.folders import BARE, CONSUMERS, make_export_set, write_consumer
 from tests.interop.consumers.framework import Scripts, open_framework
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline
 from tests.interop.consumers.inspect.test_task import _install, _list_said  # pyright: ignore
@@ -33,7 +33,7 @@ from tests.specimens import make_environment, make_scenario
 
 LONG = RolloutLimits(steps=90, turns=60)
 FOUND = load()
-CARGO = ExportSet(environments=(FOUND.environment,), scenarios=FOUND.scenarios)
+EXPORT_SET = ExportSet(environments=(FOUND.environment,), scenarios=FOUND.scenarios)
 POLICIES: list[Any] = [find_policy("reference"), ACT_FIRST]
 HOLDS = ("inspect", "openenv", "skyrl", "verifiers")
 """Consumers with a place for a user who answers."""
@@ -76,7 +76,7 @@ def list_rows(folder: Path) -> list[dict[str, str]]:
 
 
 SHED = make_environment()
-MIXED = make_cargo(
+MIXED = make_export_set(
     [*((one, FOUND.environment) for one in FOUND.scenarios), (make_scenario(SHED), SHED)]
 )
 """With a request that every consumer holds, so that each writes a folder."""
@@ -101,7 +101,7 @@ def test_a_dialogue_is_a_conversation_or_left_out_by_name(name: str, tmp_path: P
 @pytest.mark.long
 def test_sessions_play_both_sides(rollouts: list[list[Rollout]], tmp_path: Path) -> None:
     """By a bare interpreter: what every adapter rests on."""
-    folder = write_consumer(BARE, CARGO, tmp_path)
+    folder = write_consumer(BARE, EXPORT_SET, tmp_path)
     asked, expected = [], []
     for scenario, made in zip(FOUND.scenarios, rollouts, strict=True):
         for rollout in made:
@@ -135,7 +135,7 @@ def test_no_call_of_the_users_is_trained_on(rollouts: list[list[Rollout]]) -> No
         for pair in pair_rollouts(made, scenario, FOUND.environment, 2)
     ]
     assert chosen
-    cargo = ExportSet(
+    export_set = ExportSet(
         environments=(FOUND.environment,),
         scenarios=FOUND.scenarios,
         trajectories=tuple(trajectories),
@@ -146,7 +146,7 @@ def test_no_call_of_the_users_is_trained_on(rollouts: list[list[Rollout]]) -> No
         assert all(message["role"] == "assistant" for message, learnt in weighed if learnt)
         assert any("I have done it" in message["content"] for message, _ in weighed)
     for export in (export_sft, export_preferences, export_views):
-        for folder in export(cargo):
+        for folder in export(export_set):
             lines = [
                 json.loads(line)
                 for path, data in folder.files.items()
@@ -185,7 +185,7 @@ def check_told(made: list[Rollout], told: list[dict[str, object]]) -> None:
 @pytest.mark.soak(area="consumers")
 def test_openenv_plays_both_sides(rollouts: list[list[Rollout]], tmp_path: Path) -> None:
     made = [one for pair in rollouts for one in pair]
-    folder = write_consumer(CONSUMERS["openenv"], CARGO, tmp_path)
+    folder = write_consumer(CONSUMERS["openenv"], EXPORT_SET, tmp_path)
     asked = {"talks": [[f"{one.scenario}-conversation", _list_moves(one)] for one in made]}
     script = Path(__file__).parent / "openenv" / "playing.py"
     answer = run_offline(open_locked_house("openenv"), script, [str(folder)], asked)
@@ -204,7 +204,7 @@ def test_skyrl_plays_both_sides(rollouts: list[list[Rollout]], tmp_path: Path) -
     scripts: dict[str, list[Any]] = {}
     for (row, name), one in made.items():
         scripts.setdefault(row, []).append({"name": name, "texts": write_talk(one)})
-    folder = write_consumer(CONSUMERS["skyrl"], CARGO, tmp_path)
+    folder = write_consumer(CONSUMERS["skyrl"], EXPORT_SET, tmp_path)
     asked = {"scripts": scripts, "rounds": 1, "settings": []}
     script = Path(__file__).parent / "skyrl" / "playing.py"
     answer = run_offline(open_locked_house("skyrl"), script, [str(folder)], asked)
@@ -231,7 +231,7 @@ def test_verifiers_plays_both_sides(rollouts: list[list[Rollout]], tmp_path: Pat
         }
         for place, played in enumerate(made)
     }
-    folder = write_consumer(CONSUMERS["verifiers"], CARGO, tmp_path / "out")
+    folder = write_consumer(CONSUMERS["verifiers"], EXPORT_SET, tmp_path / "out")
     framework = open_framework(folder, tmp_path)
     for policy, played in zip(scripts, made, strict=True):
         traces = framework.evaluate(policy, [*played], scripts)
@@ -264,7 +264,7 @@ def test_inspect_plays_both_sides(
     place: int, rollouts: list[list[Rollout]], tmp_path: Path
 ) -> None:
     made = {f"{pair[place].scenario}-conversation": pair[place] for pair in rollouts}
-    folder = write_consumer(CONSUMERS["inspect"], CARGO, tmp_path)
+    folder = write_consumer(CONSUMERS["inspect"], EXPORT_SET, tmp_path)
     python, site = open_locked_house("inspect"), tmp_path / "home" / "site-packages"
     site.parent.mkdir()
     _install(folder, python, site)

@@ -21,8 +21,8 @@ from envmill.interop.consumers.sessions import (
 from envmill.interop.consumers.sessions.lanes import QUARANTINE, Lanes
 from envmill.interop.consumers.sessions.scenario_set import ScenarioSet
 from schemas.scenario import Check
-from tests.bench.loop.cargo import _make_hostile
-from tests.interop.consumers.folders import BARE, make_cargo, write_consumer
+from tests.bench.loop.played import _make_hostile
+from tests.interop.consumers.folders import BARE, make_export_set, write_consumer
 from tests.soak import count
 from tests.specimens import LEND, VERIFIER, make_environment, make_scenario
 
@@ -39,7 +39,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     return (
         write_consumer(
-            BARE, make_cargo([(checked, shed), _make_hostile()]), tmp_path_factory.mktemp("out")
+            BARE,
+            make_export_set([(checked, shed), _make_hostile()]),
+            tmp_path_factory.mktemp("out"),
         )
         / BARE.package
     )

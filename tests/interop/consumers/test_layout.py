@@ -12,11 +12,11 @@ from envmill.interop.bundles.envrun.bundle import Bundle
 from envmill.interop.bundles.envrun.files import FolderError
 from envmill.interop.consumers import CONSUMERS, Consumer, export_for, find_left_out
 from envmill.interop.consumers.sessions import open_set
-from envmill.interop.exporters import ExportSet, write_parcel
+from envmill.interop.exporters import ExportSet, write_output
 from schemas.environment import Call
 from schemas.scenario import CallPattern, Check, Fact, Predicate
 from tests.interop.consumers.folders import BARE, list_public, write_consumer
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 from tests.interop.harbor.machines import BROKEN, SHARE
 from tests.specimens import VERIFIER
 
@@ -37,7 +37,7 @@ MARKS = (
 
 def make_marked() -> ExportSet:
     """Each part of a scenario that no policy may see bears a mark of its own."""
-    cargo = make_cargo()
+    export_set = make_export_set()
     check = Check(
         name="MARK-GOAL",
         op="generated",
@@ -58,7 +58,9 @@ def make_marked() -> ExportSet:
         "say": "MARK-LAST",
         "features": {"hint": "MARK-FEATURE"},
     }
-    return replace(cargo, scenarios=tuple(one.model_copy(update=told) for one in cargo.scenarios))
+    return replace(
+        export_set, scenarios=tuple(one.model_copy(update=told) for one in export_set.scenarios)
+    )
 
 
 def find_marks(paths: list[Path]) -> set[str]:
@@ -91,14 +93,14 @@ def test_a_secret_would_be_found(tmp_path: Path) -> None:
 def test_a_row_has_what_a_policy_needs_and_the_manifest_names_it(
     consumer: Consumer, tmp_path: Path
 ) -> None:
-    cargo = make_cargo()
-    folder = write_consumer(consumer, cargo, tmp_path)
+    export_set = make_export_set()
+    folder = write_consumer(consumer, export_set, tmp_path)
     manifest = json.loads((folder / "manifest.json").read_text())
     with open_set(folder / consumer.package) as scenarios:
         rows = scenarios.rows
     assert {row.id for row in rows} | manifest["left_out"].keys() == {
-        *(one.id for one in cargo.scenarios),
-        f"{cargo.scenarios[1].id}-conversation",
+        *(one.id for one in export_set.scenarios),
+        f"{export_set.scenarios[1].id}-conversation",
     }
     assert manifest["rows"].keys() == {row.id for row in rows}
     assert manifest["versions"] == dict(consumer.versions)
@@ -118,9 +120,9 @@ def test_a_row_has_what_a_policy_needs_and_the_manifest_names_it(
 def test_the_folder_is_the_same_each_time_and_its_digests_hold(
     consumer: Consumer, tmp_path: Path
 ) -> None:
-    first, second = (next(iter(export_for(consumer, make_cargo()))) for _ in range(2))
+    first, second = (next(iter(export_for(consumer, make_export_set()))) for _ in range(2))
     assert first == second
-    write_parcel(first, tmp_path, "r")
+    write_output(first, tmp_path, "r")
     done = subprocess.run(
         ["sha256sum", "--check", "--quiet", "SHA256SUMS"],
         cwd=tmp_path / first.name,
@@ -131,7 +133,7 @@ def test_the_folder_is_the_same_each_time_and_its_digests_hold(
 
 
 def test_what_was_changed_after_the_export_does_not_run(tmp_path: Path) -> None:
-    folder = write_consumer(BARE, make_cargo(), tmp_path)
+    folder = write_consumer(BARE, make_export_set(), tmp_path)
     home = next((folder / BARE.package / "sealed").iterdir())
     Bundle(home)
     (home / "program/program.py").write_text("import os\n")
@@ -140,24 +142,24 @@ def test_what_was_changed_after_the_export_does_not_run(tmp_path: Path) -> None:
 
 
 def test_what_has_no_place_is_left_out_by_name_and_reason() -> None:
-    cargo = make_cargo()
-    judged = cargo.scenarios[0].model_copy(
+    export_set = make_export_set()
+    judged = export_set.scenarios[0].model_copy(
         update={"verifier": VERIFIER.model_copy(update={"facts": [UNTRANSLATABLE]})}
     )
     mixed = replace(
-        cargo,
-        environments=(*cargo.environments, SHARE),
-        scenarios=(judged, BROKEN, *cargo.scenarios[1:]),
+        export_set,
+        environments=(*export_set.environments, SHARE),
+        scenarios=(judged, BROKEN, *export_set.scenarios[1:]),
     )
     left = find_left_out(BARE, mixed)
     assert left.keys() == {judged.id, BROKEN.id}
     assert "the standard library has no spelling" in left[judged.id]
     assert "its state is a machine's" in left[BROKEN.id]
     assert "--exporter harbor" in left[BROKEN.id]
-    (parcel,) = export_for(BARE, mixed)
-    assert json.loads(parcel.files["manifest.json"])["left_out"] == left
-    assert judged.id.encode() in parcel.files["README.md"]
-    assert {*parcel.scenarios} == {one.id for one in cargo.scenarios[1:]}
+    (output,) = export_for(BARE, mixed)
+    assert json.loads(output.files["manifest.json"])["left_out"] == left
+    assert judged.id.encode() in output.files["README.md"]
+    assert {*output.scenarios} == {one.id for one in export_set.scenarios[1:]}
     assert list(export_for(BARE, replace(mixed, scenarios=(judged, BROKEN)))) == []
 
 
@@ -165,4 +167,4 @@ def test_a_consumer_may_refuse_a_row() -> None:
     picky = replace(
         BARE, refuse=lambda row: "it knows no users" if row.form == "conversation" else ""
     )
-    assert set(find_left_out(picky, make_cargo()).values()) == {"it knows no users"}
+    assert set(find_left_out(picky, make_export_set()).values()) == {"it knows no users"}

@@ -19,7 +19,7 @@ from envmill.interop.consumers.sessions import (
     WithdrawnError,
     open_set,
 )
-from tests.interop.consumers.folders import BARE, make_cargo, write_consumer
+from tests.interop.consumers.folders import BARE, make_export_set, write_consumer
 from tests.specimens import make_environment, make_scenario
 
 ROW = ScenarioRow(
@@ -190,7 +190,9 @@ def test_a_set_refuses_at_the_next_reset_and_lets_what_began_come_to_its_end(
 ) -> None:
     environment = make_environment()
     scenario = make_scenario(environment)
-    folder = write_consumer(BARE, make_cargo([(scenario, environment)]), tmp_path) / BARE.package
+    folder = (
+        write_consumer(BARE, make_export_set([(scenario, environment)]), tmp_path) / BARE.package
+    )
     monkeypatch.setenv("ENVMILL_RECALLS", str(write(tmp_path / "feed.json")))
     monkeypatch.setenv("ENVMILL_RECALLS_SECONDS", "0")
     with open_set(folder) as found, found.begin(found.rows[0].id) as session:

@@ -26,7 +26,7 @@ from envmill.sandbox import Sandbox
 from schemas.rollout import Rollout
 from schemas.scenario import Scenario
 from tests.interop.bundles.policies import Play, play_natively
-from tests.interop.consumers.folders import BARE, find_scenarios, make_cargo, write_consumer
+from tests.interop.consumers.folders import BARE, find_scenarios, make_export_set, write_consumer
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 from tests.specimens import VERIFIER, make_environment, make_scenario
 
@@ -84,13 +84,13 @@ async def _play_all(home: Path) -> tuple[list[Play], list[tuple[Scenario, Rollou
             for scenario, home in found
             if scenario.user.hidden
         ]
-        return plays, talks, make_cargo(found)
+        return plays, talks, make_export_set(found)
 
 
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
-    plays, talks, cargo = asyncio.run(_play_all(tmp_path_factory.mktemp("home")))
-    return Ground(plays, talks, write_consumer(BARE, cargo, tmp_path_factory.mktemp("out")))
+    plays, talks, export_set = asyncio.run(_play_all(tmp_path_factory.mktemp("home")))
+    return Ground(plays, talks, write_consumer(BARE, export_set, tmp_path_factory.mktemp("out")))
 
 
 def list_moves(found: Play) -> list[dict[str, Any]]:
@@ -189,9 +189,9 @@ def test_a_part_is_paid_only_where_the_export_allows_it(
         update={"partial": True, "frame": [["tools", "T1", "free"], ["loans"]]}
     )
     scenario = make_scenario(shed, verifier=parts)
-    cargo = make_cargo([(scenario, shed)])
+    export_set = make_export_set([(scenario, shed)])
     folder = write_consumer(
-        BARE, replace(cargo, partial=frozenset({scenario.id} if allowed else ())), tmp_path
+        BARE, replace(export_set, partial=frozenset({scenario.id} if allowed else ())), tmp_path
     )
     lends = [
         [{"name": "lend", "arguments": {"tool_id": "T1", "member_id": member}}]
@@ -207,7 +207,7 @@ def test_a_part_is_paid_only_where_the_export_allows_it(
 
 def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> None:
     pair = make_spy()
-    folder = write_consumer(BARE, make_cargo([pair]), tmp_path)
+    folder = write_consumer(BARE, make_export_set([pair]), tmp_path)
     (told,) = play(folder, [[pair[0].id, list_looks(folder, BARE.package)]])
     assert find_secrets(told["replies"]) == []
     assert all("no: " in reply for reply in told["replies"]), told["replies"]

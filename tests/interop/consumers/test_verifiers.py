@@ -18,7 +18,7 @@ import pytest
 from envmill.base.settings import ROOT
 from envmill.interop.consumers import CONSUMERS
 from tests.interop.bundles.policies import Play
-from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.folders import make_export_set, write_consumer
 from tests.interop.consumers.framework import (
     ADAPTER,
     Framework,
@@ -72,13 +72,13 @@ def night(night: Night) -> Night:
     unique = {
         play.scenario.id for play in night.plays if openings.count(play.scenario.request) == 1
     }
-    return Night(night.cargo, [play for play in night.plays if play.scenario.id in unique])
+    return Night(night.export_set, [play for play in night.plays if play.scenario.id in unique])
 
 
 @pytest.fixture(scope="module")
 def framework(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Framework:
     home = tmp_path_factory.mktemp("verifiers")
-    return open_framework(write_consumer(VERIFIERS, night.cargo, home / "out"), home)
+    return open_framework(write_consumer(VERIFIERS, night.export_set, home / "out"), home)
 
 
 @SOAKING
@@ -182,7 +182,7 @@ def test_hostile_programs_stay_in_the_jail(framework: Framework, tmp_path: Path)
     """The spy of the export corpus looks through the machine from the tool server's process tree,
     and finds nothing of its verifier."""
     scenario, environment = make_spy()
-    folder = write_consumer(VERIFIERS, make_cargo([(scenario, environment)]), tmp_path)
+    folder = write_consumer(VERIFIERS, make_export_set([(scenario, environment)]), tmp_path)
     looks = list_looks(folder, VERIFIERS.package)
     turns = [{"call": [look["name"], json.dumps(look["arguments"])]} for look in looks]
     words = ("--env.taskset.task.folder", str(folder / VERIFIERS.package))
@@ -259,12 +259,12 @@ def test_conversations_are_played_with_the_scripted_user(
 ) -> None:
     """The same words and calls as in the factory give the same reward and end state, for each
     kind."""
-    scenarios = {one.id: one for one in night.cargo.scenarios}
+    scenarios = {one.id: one for one in night.export_set.scenarios}
     openings = Counter(one.user.opening for one in scenarios.values())
     plain = replace(
         night,
-        cargo=replace(
-            night.cargo,
+        export_set=replace(
+            night.export_set,
             scenarios=tuple(one for one in scenarios.values() if openings[one.user.opening] == 1),
         ),
     )
@@ -296,7 +296,7 @@ def test_what_a_step_costs_beside_the_bare_framework(framework: Framework, tmp_p
     environment = make_environment()
     scenario = make_scenario(environment)
     folder = (
-        write_consumer(VERIFIERS, make_cargo([(scenario, environment)]), tmp_path)
+        write_consumer(VERIFIERS, make_export_set([(scenario, environment)]), tmp_path)
         / VERIFIERS.package
     )
     few, many = 1, 39

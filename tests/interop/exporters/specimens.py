@@ -1,4 +1,4 @@
-"""A small cargo for exporters: two environments, scenarios of every split, trajectories and a
+"""A small export set for exporters: two environments, scenarios of every split, trajectories and a
 pair."""
 
 from typing import Any
@@ -46,7 +46,7 @@ def make_pair(scenario: Scenario) -> Pair:
     )  # fmt: skip
 
 
-def make_cargo(homes: tuple[Environment, ...] = ()) -> ExportSet:
+def make_export_set(homes: tuple[Environment, ...] = ()) -> ExportSet:
     """Of unequal tools, so that a reader that merges shapes is seen."""
     shed, barn = homes or (
         make_environment(),

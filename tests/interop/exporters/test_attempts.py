@@ -21,7 +21,7 @@ from envmill.interop.exporters.dataset import describe_fields
 from envmill.interop.exporters.rl import export_rl
 from envmill.stages.partial import pay_turns, pay_whole
 from schemas.stored import MadeFromRows, StoredRows
-from tests.interop.exporters.specimens import ASKED, CALLED, DONE, make_cargo
+from tests.interop.exporters.specimens import ASKED, CALLED, DONE, make_export_set
 from tests.specimens import VERIFIER
 
 TURNS = [
@@ -34,8 +34,8 @@ def make_attempts(
     *rewards: float | None, turns: list[LoggedTurn] | None = TURNS, **changes: Any
 ) -> ExportSet:
     """Attempts at the first scenario. What earned all passed."""
-    cargo = make_cargo()
-    home = cargo.scenarios[0]
+    export_set = make_export_set()
+    home = export_set.scenarios[0]
     place: dict[str, Any] = {
         "scenario": home.id,
         "environment": home.environment,
@@ -70,12 +70,12 @@ def make_attempts(
         )
         for one in scored
     ]
-    return replace(cargo, attempts=tuple(scored), transcripts=tuple(told))
+    return replace(export_set, attempts=tuple(scored), transcripts=tuple(told))
 
 
-def read_rows(cargo: ExportSet, split: str = "train") -> list[dict[str, Any]]:
-    (parcel,) = export_rl(cargo)
-    return pq.read_table(pa.BufferReader(parcel.files[f"attempts/{split}.parquet"])).to_pylist()
+def read_rows(export_set: ExportSet, split: str = "train") -> list[dict[str, Any]]:
+    (output,) = export_rl(export_set)
+    return pq.read_table(pa.BufferReader(output.files[f"attempts/{split}.parquet"])).to_pylist()
 
 
 def test_a_row_has_its_group_its_end_its_reward_and_its_turns() -> None:
@@ -129,8 +129,8 @@ def test_a_row_says_nothing_of_what_the_verifier_asks_for() -> None:
 
 
 def test_rows_are_written_only_when_asked_for_and_the_manifest_names_what_is_not_known() -> None:
-    (parcel,) = export_rl(make_attempts(1.0, None))
-    manifest = json.loads(parcel.files["manifest.json"])
+    (output,) = export_rl(make_attempts(1.0, None))
+    manifest = json.loads(output.files["manifest.json"])
     assert (manifest["attempt_rows"], manifest["turns_unknown"]) == (
         2,
         {"the attempt ended in error": ["rol_1"]},
@@ -141,25 +141,25 @@ def test_rows_are_written_only_when_asked_for_and_the_manifest_names_what_is_not
 
 
 def test_attempts_at_what_stays_at_home_have_no_row() -> None:
-    cargo = make_attempts(1.0)
-    (parcel,) = export_rl(replace(cargo, scenarios=cargo.scenarios[1:]))
-    assert not [name for name in parcel.files if "attempts" in name]
+    export_set = make_attempts(1.0)
+    (output,) = export_rl(replace(export_set, scenarios=export_set.scenarios[1:]))
+    assert not [name for name in output.files if "attempts" in name]
 
 
 def test_rewards_are_binary_unless_the_verifier_may_pay_for_parts() -> None:
-    cargo = make_attempts(1.0, 0.5, None)
-    assert [one.reward for one in pay_whole(cargo).attempts] == [1.0, 0.0, None]
-    allowed = replace(cargo, partial=frozenset({cargo.scenarios[0].id}))
+    export_set = make_attempts(1.0, 0.5, None)
+    assert [one.reward for one in pay_whole(export_set).attempts] == [1.0, 0.0, None]
+    allowed = replace(export_set, partial=frozenset({export_set.scenarios[0].id}))
     assert [one.reward for one in pay_whole(allowed).attempts] == [1.0, 0.5, None]
-    (whole,), (parts,) = export_rl(pay_whole(cargo)), export_rl(pay_whole(allowed))
+    (whole,), (parts,) = export_rl(pay_whole(export_set)), export_rl(pay_whole(allowed))
     told = [json.loads(one.files["manifest.json"])["rewards"] for one in (whole, parts)]
-    assert [one["partial"] for one in told] == [[], [cargo.scenarios[0].id]]
+    assert [one["partial"] for one in told] == [[], [export_set.scenarios[0].id]]
 
 
 def test_a_pass_that_a_judge_ruled_against_keeps_what_it_was_paid() -> None:
-    cargo = make_attempts(1.0, 0.0)
-    ruled = replace(cargo.attempts[0], reward=0.7)
-    assert pay_whole(replace(cargo, attempts=(ruled,))).attempts == (ruled,)
+    export_set = make_attempts(1.0, 0.0)
+    ruled = replace(export_set.attempts[0], reward=0.7)
+    assert pay_whole(replace(export_set, attempts=(ruled,))).attempts == (ruled,)
 
 
 @pytest.mark.parametrize(
@@ -173,22 +173,24 @@ def test_a_pass_that_a_judge_ruled_against_keeps_what_it_was_paid() -> None:
 def test_turns_are_paid_where_parts_may_be_and_turns_are_known(
     allowed: bool, turns: list[LoggedTurn] | None, rewards: list[float | None]
 ) -> None:
-    cargo = make_attempts(1.0, 0.0, None, turns=turns)
-    cargo = replace(cargo, partial=frozenset({cargo.scenarios[0].id} if allowed else ()))
-    assert [one.reward for one in pay_turns(cargo, 0.1).attempts] == rewards
-    rows = read_rows(pay_turns(cargo, 0.1))
+    export_set = make_attempts(1.0, 0.0, None, turns=turns)
+    export_set = replace(
+        export_set, partial=frozenset({export_set.scenarios[0].id} if allowed else ())
+    )
+    assert [one.reward for one in pay_turns(export_set, 0.1).attempts] == rewards
+    rows = read_rows(pay_turns(export_set, 0.1))
     assert [row["turn_reward"] for row in rows] == [
         0.1 if allowed and turns and row["reward"] is not None else 0.0 for row in rows
     ]
-    assert [one.reward for one in pay_turns(cargo, 0.0).attempts] == [1.0, 0.0, None], (
+    assert [one.reward for one in pay_turns(export_set, 0.0).attempts] == [1.0, 0.0, None], (
         "nothing is added unless asked"
     )
 
 
 def test_going_in_circles_earns_nothing() -> None:
     met, lost = LoggedTurn(["ok"], "a", [0], [], [], []), LoggedTurn(["ok"], "b", [], [0], [], [])
-    cargo = make_attempts(0.0, turns=[met, lost] * 5)
-    paid = pay_turns(replace(cargo, partial=frozenset({cargo.scenarios[0].id})), 0.5)
+    export_set = make_attempts(0.0, turns=[met, lost] * 5)
+    paid = pay_turns(replace(export_set, partial=frozenset({export_set.scenarios[0].id})), 0.5)
     assert [one.reward for one in paid.attempts] == [0.0]
 
 
@@ -196,7 +198,7 @@ def test_with_a_tokenizer_a_row_has_ids_masks_and_log_probabilities_as_sampled(
     tmp_path: Path,
 ) -> None:
     pytest.importorskip("tokenizers", reason="the extra `tokens` is not installed: make setup")
-    from envmill.interop.tokens.sheet import encode_cargo
+    from envmill.interop.tokens.sheet import encode_export_set
     from envmill.interop.tokens.tokenizer import read_tokenizer
     from tests.interop.tokens.families import FAMILIES, write_folder
 
@@ -212,7 +214,7 @@ def test_with_a_tokenizer_a_row_has_ids_masks_and_log_probabilities_as_sampled(
         None,
         {"ids": done, "logprobs": [-0.5] * len(done)},
     ]
-    rows = read_rows(encode_cargo(make_attempts(1.0, 0.0, sampled=sampled), chat, "rl"))
+    rows = read_rows(encode_export_set(make_attempts(1.0, 0.0, sampled=sampled), chat, "rl"))
     assert [(row["rollout"], row["part"], row["reward"]) for row in rows] == [
         ("rol_0", 0, 1.0),
         ("rol_1", 0, 0.0),
@@ -230,14 +232,14 @@ def test_with_a_tokenizer_a_row_has_ids_masks_and_log_probabilities_as_sampled(
         ]
     apart = [*chat.encode("Do").ids, *chat.encode("ne").ids, *chat.encode(".<|im_end|>").ids]
     assert (chat.decode(apart), apart != done) == ("Done.<|im_end|>", True)
-    drifted = encode_cargo(
+    drifted = encode_export_set(
         make_attempts(1.0, sampled=[*sampled[:3], {"ids": apart, "logprobs": None}]), chat, "rl"
     )
-    (parcel,) = export_rl(drifted)
-    assert json.loads(parcel.files["manifest.json"])["tokens"]["left_out"] == {
+    (output,) = export_rl(drifted)
+    assert json.loads(output.files["manifest.json"])["tokens"]["left_out"] == {
         "tokens_differ": ["rol_0"]
     }
-    assert not [name for name in parcel.files if "attempts" in name]
+    assert not [name for name in output.files if "attempts" in name]
 
 
 class Held(StoredRows[AttemptTranscript]):
@@ -274,7 +276,7 @@ class Held(StoredRows[AttemptTranscript]):
 
 def test_transcripts_are_in_memory_a_group_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "GROUP", 8)
-    cargo, live, most = make_attempts(*[1.0] * 60), 0, 0
+    export_set, live, most = make_attempts(*[1.0] * 60), 0, 0
 
     def forget() -> None:
         nonlocal live
@@ -288,11 +290,11 @@ def test_transcripts_are_in_memory_a_group_at_a_time(monkeypatch: pytest.MonkeyP
         most = max(most, live)
         return made
 
-    (whole,) = export_rl(cargo)
-    stored = MadeFromRows(Held(cargo.transcripts), make)
-    (streamed,) = export_rl(replace(cargo, transcripts=stored))
+    (whole,) = export_rl(export_set)
+    stored = MadeFromRows(Held(export_set.transcripts), make)
+    (streamed,) = export_rl(replace(export_set, transcripts=stored))
     assert streamed.content_hash == whole.content_hash
-    assert len(read_rows(cargo)) == 60
+    assert len(read_rows(export_set)) == 60
     assert 8 <= most <= 8 + 2
 
 

@@ -16,13 +16,13 @@ from envmill.interop.exporters import EXPORTERS, ExportSet
 from envmill.interop.exporters.base import ContaminationReport, OutputFolder
 from envmill.stages.context import ExportInput
 from envmill.stages.eval_only import find_crossings, find_eval_only
-from envmill.stages.export import choose_cargo, pack_cargo, unite_loads, unite_reports
+from envmill.stages.export import choose_export_set, pack_outputs, unite_loads, unite_reports
 from envmill.stages.review import name_pair
 from schemas.environment import Call
 from schemas.scenario import Scenario
 from schemas.stored import StoredRows
 from tests.gates.specimens.filtering import PROTECTED
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 
 WAY = [
     Call(name="list_tools"),
@@ -45,52 +45,54 @@ def copy(scenario: Scenario, **changes: Any) -> Scenario:
     return Scenario.model_validate(scenario.model_dump(exclude={"id"}) | changes)
 
 
-def change(cargo: ExportSet, place: int, **changes: Any) -> tuple[ExportSet, Scenario]:
-    """One scenario of the cargo is another, and what was made of it belongs to that one."""
-    old = cargo.scenarios[place]
+def change(export_set: ExportSet, place: int, **changes: Any) -> tuple[ExportSet, Scenario]:
+    """One scenario of the export set is another, and what was made of it belongs to that one."""
+    old = export_set.scenarios[place]
     new = copy(old, **changes)
 
     def move(row: Any) -> Any:
         return row.model_copy(update={"scenario": new.id}) if row.scenario == old.id else row
 
-    scenarios = tuple(new if one is old else one for one in cargo.scenarios)
+    scenarios = tuple(new if one is old else one for one in export_set.scenarios)
     changed = replace(
-        cargo,
+        export_set,
         scenarios=scenarios,
-        trajectories=tuple(map(move, cargo.trajectories)),
-        pairs=tuple(map(move, cargo.pairs)),
+        trajectories=tuple(map(move, export_set.trajectories)),
+        pairs=tuple(map(move, export_set.pairs)),
     )
     return changed, new
 
 
-def holds(parcel: OutputFolder, word: str) -> bool:
-    return word in parcel.scenarios or any(
-        word.encode() in content for content in parcel.files.values()
+def holds(output: OutputFolder, word: str) -> bool:
+    return word in output.scenarios or any(
+        word.encode() in content for content in output.files.values()
     )
 
 
 @pytest.mark.parametrize("name", [*EXPORTERS, *CONSUMERS])
 def test_no_exporter_writes_what_is_for_evaluation_only(name: str, protected: Protected) -> None:
-    cargo, copied = change(make_cargo(), 0, request=PROTECTED[1])
-    cargo, _ = choose_cargo(
-        ExportInput(cargo), provisional=True, suspected=True, protected=protected
+    export_set, copied = change(make_export_set(), 0, request=PROTECTED[1])
+    export_set, _ = choose_export_set(
+        ExportInput(export_set), provisional=True, suspected=True, protected=protected
     )
     chosen = CONSUMERS.get(name)
-    parcels = (
-        list(export_for(chosen, cargo)) if chosen else pack_cargo(cargo, [name], scripted=True)
+    outputs = (
+        list(export_for(chosen, export_set))
+        if chosen
+        else pack_outputs(export_set, [name], scripted=True)
     )
     assert not [
-        parcel.name
-        for parcel in parcels
-        if holds(parcel, copied.id) or holds(parcel, PROTECTED[1][:60])
+        output.name
+        for output in outputs
+        if holds(output, copied.id) or holds(output, PROTECTED[1][:60])
     ]
-    whole, _ = choose_cargo(
-        ExportInput(change(make_cargo(), 0, request=PROTECTED[1])[0]), provisional=True
+    whole, _ = choose_export_set(
+        ExportInput(change(make_export_set(), 0, request=PROTECTED[1])[0]), provisional=True
     )
     let_out = (
-        list(export_for(chosen, whole)) if chosen else pack_cargo(whole, [name], scripted=True)
+        list(export_for(chosen, whole)) if chosen else pack_outputs(whole, [name], scripted=True)
     )
-    assert name == "harbor" or any(holds(parcel, copied.id) for parcel in let_out), (
+    assert name == "harbor" or any(holds(output, copied.id) for output in let_out), (
         "without the protected set it leaves"
     )
 
@@ -98,18 +100,20 @@ def test_no_exporter_writes_what_is_for_evaluation_only(name: str, protected: Pr
 def test_a_paraphrase_with_the_same_way_is_for_evaluation_only_and_the_test_split_may_have_it(
     protected: Protected,
 ) -> None:
-    _, same = change(make_cargo(), 0, request="Ada Moss wants what lies on N-417.", oracle=WAY)
+    _, same = change(make_export_set(), 0, request="Ada Moss wants what lies on N-417.", oracle=WAY)
     assert find_eval_only([same], protected) == {same.id}
     assert not find_eval_only([copy(same, split="test")], protected)
-    assert not find_eval_only(make_cargo().scenarios, protected)
+    assert not find_eval_only(make_export_set().scenarios, protected)
     assert not find_eval_only([same], None)
 
 
 def test_where_nothing_else_is_left_the_export_says_why(protected: Protected) -> None:
-    cargo = make_cargo()
-    alone = replace(cargo, scenarios=cargo.scenarios[:1], environments=cargo.environments[:1])
+    export_set = make_export_set()
+    alone = replace(
+        export_set, scenarios=export_set.scenarios[:1], environments=export_set.environments[:1]
+    )
     alone, _ = change(alone, 0, request=PROTECTED[1])
-    _, findings = choose_cargo(ExportInput(alone), provisional=True, protected=protected)
+    _, findings = choose_export_set(ExportInput(alone), provisional=True, protected=protected)
     assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == (
         "dropped",
         "protected",
@@ -131,10 +135,10 @@ def test_where_nothing_else_is_left_the_export_says_why(protected: Protected) ->
     ],
 )
 def test_a_task_in_two_splits_stops_the_export(train: dict[str, Any], held: dict[str, Any]) -> None:
-    cargo, one = change(make_cargo(), 0, **train)
-    cargo, other = change(cargo, 3, **held)
-    assert find_crossings(cargo.scenarios) == [(one.id, other.id)]
-    _, findings = choose_cargo(ExportInput(cargo), provisional=True)
+    export_set, one = change(make_export_set(), 0, **train)
+    export_set, other = change(export_set, 3, **held)
+    assert find_crossings(export_set.scenarios) == [(one.id, other.id)]
+    _, findings = choose_export_set(ExportInput(export_set), provisional=True)
     assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == (
         "dropped",
         "splits",
@@ -147,12 +151,12 @@ def test_a_task_in_two_splits_stops_the_export(train: dict[str, Any], held: dict
 def test_a_pair_across_splits_that_a_reader_calls_the_same_task_stops_the_export(
     order: int,
 ) -> None:
-    cargo = make_cargo()
-    train = next(one for one in cargo.scenarios if one.split == "train")
-    held = next(one for one in cargo.scenarios if one.split != "train")
+    export_set = make_export_set()
+    train = next(one for one in export_set.scenarios if one.split == "train")
+    held = next(one for one in export_set.scenarios if one.split != "train")
     said = name_pair(*[train.id, held.id][::order])
-    _, findings = choose_cargo(
-        ExportInput(cargo, accepted={said: "one errand in two words"}), provisional=True
+    _, findings = choose_export_set(
+        ExportInput(export_set, accepted={said: "one errand in two words"}), provisional=True
     )
     assert (findings[-1].outcome, findings[-1].gate, findings[-1].reason) == (
         "dropped",
@@ -160,21 +164,21 @@ def test_a_pair_across_splits_that_a_reader_calls_the_same_task_stops_the_export
         "same_task",
     )
     assert findings[-1].evidence == {"pairs": [(train.id, held.id)]}
-    _, findings = choose_cargo(ExportInput(cargo), provisional=True)
+    _, findings = choose_export_set(ExportInput(export_set), provisional=True)
     assert findings[-1].outcome == "kept", "nobody said so"
 
 
 def test_a_pair_within_a_split_or_of_what_is_not_exported_stops_nothing() -> None:
-    cargo = make_cargo()
-    train = [one.id for one in cargo.scenarios if one.split == "train"]
+    export_set = make_export_set()
+    train = [one.id for one in export_set.scenarios if one.split == "train"]
     said = [
         name_pair(train[0], train[1]),
         name_pair(train[0], "scn_of_another_run"),
         "run:r1",
         train[0],
     ]
-    _, findings = choose_cargo(
-        ExportInput(cargo, accepted=dict.fromkeys(said, "so")), provisional=True
+    _, findings = choose_export_set(
+        ExportInput(export_set, accepted=dict.fromkeys(said, "so")), provisional=True
     )
     assert findings[-1].outcome == "kept"
 
@@ -182,42 +186,48 @@ def test_a_pair_within_a_split_or_of_what_is_not_exported_stops_nothing() -> Non
 def test_alike_tasks_in_two_splits_and_the_same_task_within_one_stop_nothing() -> None:
     """Templates write the same sentences everywhere; repeats within a split are the business of
     F4."""
-    cargo, _ = change(make_cargo(), 0, request=PROTECTED[0])
-    cargo, _ = change(
-        cargo, 3, request=PROTECTED[0].replace("Raj Sankar", "Mia Hofer").replace("4417", "9083")
+    export_set, _ = change(make_export_set(), 0, request=PROTECTED[0])
+    export_set, _ = change(
+        export_set,
+        3,
+        request=PROTECTED[0].replace("Raj Sankar", "Mia Hofer").replace("4417", "9083"),
     )
-    assert find_crossings(cargo.scenarios) == []
-    cargo, _ = change(make_cargo(), 0, request=PROTECTED[0])
-    cargo, _ = change(cargo, 1, request=PROTECTED[0])
-    assert find_crossings(cargo.scenarios) == []
+    assert find_crossings(export_set.scenarios) == []
+    export_set, _ = change(make_export_set(), 0, request=PROTECTED[0])
+    export_set, _ = change(export_set, 1, request=PROTECTED[0])
+    assert find_crossings(export_set.scenarios) == []
 
 
 @pytest.mark.parametrize("name", [*EXPORTERS, *CONSUMERS])
 def test_every_folder_says_what_it_was_compared_with_and_the_power_of_that(name: str) -> None:
-    cargo = make_cargo()
-    near = {cargo.environments[0].id: ["bfcl/ticket_api"]}
-    cargo = replace(cargo, contamination=replace(REPORT, near=near))
+    export_set = make_export_set()
+    near = {export_set.environments[0].id: ["bfcl/ticket_api"]}
+    export_set = replace(export_set, contamination=replace(REPORT, near=near))
     chosen = CONSUMERS.get(name)
-    for parcel in export_for(chosen, cargo) if chosen else pack_cargo(cargo, [name], scripted=True):
+    for output in (
+        export_for(chosen, export_set)
+        if chosen
+        else pack_outputs(export_set, [name], scripted=True)
+    ):
         papers = [
             content.decode()
-            for path, content in {**parcel.files, **parcel.beside}.items()
+            for path, content in {**output.files, **output.beside}.items()
             if path.endswith((".json", ".md"))
         ]
         assert any('"compared_with"' in paper and "bfcl 1" in paper for paper in papers), (
-            parcel.name
+            output.name
         )
         cards = [
             paper for paper in papers if "bfcl 1 (12 texts)" in paper and "reworded 97%" in paper
         ]
-        assert cards or "README.md" not in {*parcel.files, *parcel.beside}
-        if cargo.environments[0].id in parcel.environments:
+        assert cards or "README.md" not in {*output.files, *output.beside}
+        if export_set.environments[0].id in output.environments:
             assert any("bfcl/ticket_api" in paper for paper in papers)
 
 
 def test_a_card_without_a_comparison_says_so() -> None:
-    (parcel,) = pack_cargo(make_cargo(), ["dataset"])
-    assert "Contamination: not measured." in parcel.beside["README.md"].decode()
+    (output,) = pack_outputs(make_export_set(), ["dataset"])
+    assert "Contamination: not measured." in output.beside["README.md"].decode()
 
 
 def test_several_runs_have_the_least_power_of_all_and_none_where_one_was_not_compared() -> None:
@@ -228,8 +238,11 @@ def test_several_runs_have_the_least_power_of_all_and_none_where_one_was_not_com
         REPORT.sets, {"copied": 0.99, "reworded": 0.97}, other.near
     )
     assert unite_reports([REPORT, None]) is None
-    cargo = replace(make_cargo(), contamination=REPORT)
-    assert unite_loads([ExportInput(cargo), ExportInput(cargo)]).cargo.contamination == REPORT
+    export_set = replace(make_export_set(), contamination=REPORT)
+    assert (
+        unite_loads([ExportInput(export_set), ExportInput(export_set)]).export_set.contamination
+        == REPORT
+    )
 
 
 class _Large(StoredRows[Scenario]):
@@ -264,8 +277,8 @@ class _Large(StoredRows[Scenario]):
 
 
 def test_splits_are_compared_without_holding_the_scenarios() -> None:
-    scenarios = _Large(make_cargo().scenarios[0], 300)
-    find_crossings(_Large(make_cargo().scenarios[0], 3))  # what is loaded once
+    scenarios = _Large(make_export_set().scenarios[0], 300)
+    find_crossings(_Large(make_export_set().scenarios[0], 3))  # what is loaded once
     tracemalloc.start()
     try:
         find_crossings(scenarios)

@@ -12,28 +12,28 @@ import pytest
 import yaml
 
 from envmill.base.settings import ROOT
-from envmill.interop.exporters import StepCount, write_parcel
+from envmill.interop.exporters import StepCount, write_output
 from envmill.interop.exporters.columns import describe_row
 from envmill.interop.exporters.dataset import describe_fields, export_dataset, list_columns
 from envmill.interop.exporters.preferences import group_pairs
 from envmill.interop.exporters.rl import group_posings
 from envmill.interop.exporters.sft import export_sft, group_trajectories
 from tests.interop.exporters.consumers import open_house
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 
 READER = Path(__file__).with_name("reader.py")
 
 
 def write_card() -> str:
-    (parcel,) = export_dataset(make_cargo())
-    return parcel.beside["README.md"].decode()
+    (output,) = export_dataset(make_export_set())
+    return output.beside["README.md"].decode()
 
 
 @pytest.mark.long
 def test_what_is_loaded_is_what_was_exported(tmp_path: Path) -> None:
-    python, cargo = open_house("datasets==5.2.0"), make_cargo()
-    for parcel in (*export_dataset(cargo), *export_sft(cargo)):
-        write_parcel(parcel, tmp_path, "r")
+    python, export_set = open_house("datasets==5.2.0"), make_export_set()
+    for output in (*export_dataset(export_set), *export_sft(export_set)):
+        write_output(output, tmp_path, "r")
     surroundings = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
@@ -53,16 +53,16 @@ def test_what_is_loaded_is_what_was_exported(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout)
     grouped: dict[str, Any] = {
-        "sft": group_trajectories(cargo),
-        "rl": group_posings(cargo),
-        "preferences": group_pairs(cargo),
+        "sft": group_trajectories(export_set),
+        "rl": group_posings(export_set),
+        "preferences": group_pairs(export_set),
     }
-    grouped["environments"] = {"train": sorted(cargo.environments, key=lambda one: one.id)}
+    grouped["environments"] = {"train": sorted(export_set.environments, key=lambda one: one.id)}
     assert {config: set(splits) for config, splits in told["rows"].items()} == {
         config: set(splits) for config, splits in grouped.items()
     }
     for config, splits in grouped.items():
-        columns = list_columns(cargo.sources)[config]
+        columns = list_columns(export_set.sources)[config]
         packed = {column.name for column in columns if column.type == "json"}
         for split, rows in splits.items():
             read = [
@@ -77,10 +77,10 @@ def test_what_is_loaded_is_what_was_exported(tmp_path: Path) -> None:
 
 
 def test_the_card_names_its_files_for_loaders() -> None:
-    (parcel,) = export_dataset(make_cargo())
-    front = yaml.safe_load(parcel.beside["README.md"].decode().split("---\n")[1])
+    (output,) = export_dataset(make_export_set())
+    front = yaml.safe_load(output.beside["README.md"].decode().split("---\n")[1])
     named = {split["path"] for config in front["configs"] for split in config["data_files"]}
-    assert named == {name for name in parcel.files if name.endswith(".parquet")}
+    assert named == {name for name in output.files if name.endswith(".parquet")}
     assert front["license"] == "apache-2.0"
 
 
@@ -112,19 +112,19 @@ def test_the_card_says(said: str) -> None:
 
 
 def test_an_unknown_cost_is_not_nothing() -> None:
-    cargo = make_cargo()
-    counts = (*cargo.counts, StepCount("scenarios-verify", 4, 0, tokens=10, cost=None))
-    (parcel,) = export_dataset(replace(cargo, counts=counts))
+    export_set = make_export_set()
+    counts = (*export_set.counts, StepCount("scenarios-verify", 4, 0, tokens=10, cost=None))
+    (output,) = export_dataset(replace(export_set, counts=counts))
     assert (
         "1210 tokens, cost unknown; per scenario kept unknown"
-        in parcel.beside["README.md"].decode()
+        in output.beside["README.md"].decode()
     )
 
 
 def test_the_card_is_no_part_of_what_is_hashed() -> None:
-    cargo = make_cargo()
+    export_set = make_export_set()
     (dear,), (cheap,) = (
-        export_dataset(replace(cargo, counts=counts)) for counts in (cargo.counts, ())
+        export_dataset(replace(export_set, counts=counts)) for counts in (export_set.counts, ())
     )
     assert (dear.content_hash, dear.beside == cheap.beside) == (cheap.content_hash, False)
 

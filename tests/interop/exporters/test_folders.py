@@ -3,24 +3,24 @@
 from dataclasses import replace
 from pathlib import Path
 
-from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_parcels
-from envmill.interop.exporters.base import write_parcel
-from tests.interop.exporters.specimens import make_cargo
+from envmill.interop.exporters import EXPORTERS, ExportSet, OutputFolder, write_outputs
+from envmill.interop.exporters.base import write_output
+from tests.interop.exporters.specimens import make_export_set
 
 
-def pack(cargo: ExportSet) -> list[OutputFolder]:
-    return [parcel for exporter in EXPORTERS.values() for parcel in exporter(cargo)]
+def pack(export_set: ExportSet) -> list[OutputFolder]:
+    return [output for exporter in EXPORTERS.values() for output in exporter(export_set)]
 
 
 def list_folders(folder: Path) -> set[str]:
-    """Of parcels, by what each of them has."""
+    """Of outputs, by what each of them has."""
     marks = ("manifest.json", "provenance.json")
     return {str(path.parent.relative_to(folder)) for mark in marks for path in folder.rglob(mark)}
 
 
 def test_an_export_leaves_its_own_folders_and_nothing_else(tmp_path: Path) -> None:
-    whole, shed = make_cargo(), make_cargo().environments[0]
-    write_parcels(pack(whole), tmp_path, "r")
+    whole, shed = make_export_set(), make_export_set().environments[0]
+    write_outputs(pack(whole), tmp_path, "r")
     assert list_folders(tmp_path) == {
         "sft",
         "rl",
@@ -40,7 +40,7 @@ def test_an_export_leaves_its_own_folders_and_nothing_else(tmp_path: Path) -> No
         pairs=(),
     )
     kept = (tmp_path / "bundle" / shed.id / "program/program.py").stat()
-    write_parcels(pack(less), tmp_path, "r")
+    write_outputs(pack(less), tmp_path, "r")
     assert list_folders(tmp_path) == {"sft", "rl", "dataset", "atif", "views", f"bundle/{shed.id}"}
     assert not killed.exists()
     assert (
@@ -49,25 +49,25 @@ def test_an_export_leaves_its_own_folders_and_nothing_else(tmp_path: Path) -> No
 
 
 def test_a_folder_that_was_touched_is_put_right(tmp_path: Path) -> None:
-    (parcel,) = EXPORTERS["sft"](make_cargo())
-    write_parcel(parcel, tmp_path, "r")
+    (output,) = EXPORTERS["sft"](make_export_set())
+    write_output(output, tmp_path, "r")
     (tmp_path / "sft/train.jsonl").write_text("{}")
     (tmp_path / "sft/more.txt").write_text("")
-    write_parcel(parcel, tmp_path, "r")
+    write_output(output, tmp_path, "r")
     assert {path.name: path.read_bytes() for path in (tmp_path / "sft").iterdir()} == dict(
-        parcel.files
+        output.files
     )
 
 
 def test_recordings_in_a_folder_outlive_another_export(tmp_path: Path) -> None:
     """Users keep there what they played."""
-    (parcel,) = EXPORTERS["sft"](make_cargo())
-    write_parcel(parcel, tmp_path, "r")
+    (output,) = EXPORTERS["sft"](make_export_set())
+    write_output(output, tmp_path, "r")
     (tmp_path / "sft/recordings").mkdir()
     (tmp_path / "sft/recordings/1.jsonl").write_text("{}")
     kept = (tmp_path / "sft/train.jsonl").stat()
-    write_parcel(parcel, tmp_path, "r")
+    write_output(output, tmp_path, "r")
     assert (tmp_path / "sft/train.jsonl").stat().st_ino == kept.st_ino
-    write_parcel(replace(parcel, files={**parcel.files, "train.jsonl": b"{}"}), tmp_path, "r")
+    write_output(replace(output, files={**output.files, "train.jsonl": b"{}"}), tmp_path, "r")
     assert (tmp_path / "sft/train.jsonl").read_bytes() == b"{}"
     assert (tmp_path / "sft/recordings/1.jsonl").read_text() == "{}"

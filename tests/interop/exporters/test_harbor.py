@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from envmill.interop.exporters import EXPORTERS, ExportSet, write_parcels
+from envmill.interop.exporters import EXPORTERS, ExportSet, write_outputs
 from envmill.interop.exporters.atif import describe_trajectory
 from envmill.interop.harbor.tree import read_tree
 from envmill.interop.harbor.validating import find_faults
 from envmill.kinds import kind_of
-from envmill.stages.export import find_left_out, pack_cargo
+from envmill.stages.export import find_left_out, pack_outputs
 from schemas.base import Json
 from tests.interop.exporters.consumers import open_house
-from tests.interop.exporters.specimens import make_cargo, make_trajectory
-from tests.interop.harbor.machines import BROKEN, CARGO, SHARE
+from tests.interop.exporters.specimens import make_export_set, make_trajectory
+from tests.interop.harbor.machines import BROKEN, EXPORT_SET, SHARE
 
 HARBOR = "harbor==0.24.0"
 MODELS = ("pydantic", "toml")
@@ -54,7 +54,11 @@ def make_talk(policy: str) -> Json:
 @pytest.mark.long
 def test_harbors_own_models_read_all_of_it(tmp_path: Path) -> None:
     python = open_house(HARBOR, *MODELS)
-    write_parcels(pack_cargo(CARGO, ["harbor"]) + pack_cargo(make_cargo(), ["atif"]), tmp_path, "r")
+    write_outputs(
+        pack_outputs(EXPORT_SET, ["harbor"]) + pack_outputs(make_export_set(), ["atif"]),
+        tmp_path,
+        "r",
+    )
     for policy in ("model", "skilled@0.7"):
         (tmp_path / f"{policy}.json").write_text(json.dumps(make_talk(policy)))
     strange = make_talk("model") | {"steps": make_talk("model")["steps"][1:]}
@@ -86,16 +90,16 @@ def test_harbors_own_models_read_all_of_it(tmp_path: Path) -> None:
 
 
 def test_our_own_rules_hold_for_it(tmp_path: Path) -> None:
-    write_parcels(pack_cargo(CARGO, ["harbor"]), tmp_path, "r")
+    write_outputs(pack_outputs(EXPORT_SET, ["harbor"]), tmp_path, "r")
     assert find_faults(read_tree(tmp_path / "harbor/tasks" / BROKEN.id)) == []
 
 
 def test_the_image_holds_nothing_of_what_is_asked() -> None:
-    (parcel,) = EXPORTERS["harbor"](CARGO)
+    (output,) = EXPORTERS["harbor"](EXPORT_SET)
     home = f"tasks/{BROKEN.id}"
     shown = {
         path: content.decode()
-        for path, content in parcel.files.items()
+        for path, content in output.files.items()
         if path.startswith(f"{home}/environment/")
     }
     secrets = [
@@ -106,7 +110,7 @@ def test_the_image_holds_nothing_of_what_is_asked() -> None:
     ]
     assert not [path for path, text in shown.items() for secret in secrets if secret in text]
     assert {
-        path.rpartition("/")[2] for path in parcel.files if path.startswith(f"{home}/tests/")
+        path.rpartition("/")[2] for path in output.files if path.startswith(f"{home}/tests/")
     } >= {"check.py", "judge.py", "test.sh"}
 
 
@@ -139,23 +143,23 @@ def test_a_turn_holds_its_calls_and_what_they_were_answered() -> None:
 
 
 def test_what_an_exporter_has_no_form_for_is_told() -> None:
-    shed = make_cargo()
+    shed = make_export_set()
     both = ExportSet((*shed.environments, SHARE), scenarios=(*shed.scenarios, BROKEN))
     others = sorted(one.id for one in shed.scenarios)
     assert find_left_out(both, ["bundle", "harbor", "sft"]) == {
         "bundle": [BROKEN.id],
         "harbor": others,
     }
-    (harbor,) = pack_cargo(both, ["harbor"])
+    (harbor,) = pack_outputs(both, ["harbor"])
     assert sorted(json.loads(harbor.files["manifest.json"])["left_out"]) == others
-    assert BROKEN.id not in str([parcel.files for parcel in pack_cargo(both, ["bundle"])])
+    assert BROKEN.id not in str([output.files for output in pack_outputs(both, ["bundle"])])
 
 
 def test_a_machines_row_names_the_folder_that_judges_it() -> None:
-    (parcel,) = EXPORTERS["rl"](CARGO)
-    row = json.loads(parcel.files["train.jsonl"])
+    (output,) = EXPORTERS["rl"](EXPORT_SET)
+    row = json.loads(output.files["train.jsonl"])
     assert row["verifier"] == {"harbor": f"harbor/tasks/{BROKEN.id}", "id": BROKEN.id}
-    (harbor,) = EXPORTERS["harbor"](CARGO)
+    (harbor,) = EXPORTERS["harbor"](EXPORT_SET)
     assert f"tasks/{BROKEN.id}/tests/test.sh" in harbor.files
     assert (row["tools"][0]["function"]["name"], row["prompt"][-1]["content"]) == (
         "shell",

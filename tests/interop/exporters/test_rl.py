@@ -10,12 +10,12 @@ import pytest
 from envmill.interop.exporters import EXPORTERS, ExportSet
 from envmill.interop.exporters.base import ScoredAttempt
 from envmill.interop.exporters.rl import group_posings
-from tests.interop.exporters.specimens import ASKED, DONE, make_cargo
+from tests.interop.exporters.specimens import ASKED, DONE, make_export_set
 
 
 def read_lines(exporter: str, split: str) -> list[dict]:
-    (parcel,) = EXPORTERS[exporter](make_cargo())
-    return [json.loads(line) for line in parcel.files[f"{split}.jsonl"].splitlines()]
+    (output,) = EXPORTERS[exporter](make_export_set())
+    return [json.loads(line) for line in output.files[f"{split}.jsonl"].splitlines()]
 
 
 def test_a_scenario_that_hides_something_is_posed_both_ways() -> None:
@@ -24,16 +24,16 @@ def test_a_scenario_that_hides_something_is_posed_both_ways() -> None:
     spoken = {
         row["form"]: row["prompt"][-1]["content"]
         for row in rows
-        if row["scenario"] == make_cargo().scenarios[1].id
+        if row["scenario"] == make_export_set().scenarios[1].id
     }
     assert spoken == {"single": "Please lend the drill to Ada.", "conversation": "I need a drill."}
 
 
 def test_a_scenario_in_which_the_user_acts_is_posed_as_a_conversation_alone() -> None:
-    cargo = make_cargo()
-    acted = [call.model_copy(update={"actor": "user"}) for call in cargo.scenarios[0].oracle]
-    shared = cargo.scenarios[0].model_copy(update={"oracle": acted})
-    rows = group_posings(replace(cargo, scenarios=(shared,)))
+    export_set = make_export_set()
+    acted = [call.model_copy(update={"actor": "user"}) for call in export_set.scenarios[0].oracle]
+    shared = export_set.scenarios[0].model_copy(update={"oracle": acted})
+    rows = group_posings(replace(export_set, scenarios=(shared,)))
     assert [row.form for found in rows.values() for row in found] == ["conversation"]
 
 
@@ -44,12 +44,12 @@ def test_the_policy_document_and_the_time_come_first() -> None:
 
 
 def test_a_row_names_its_verifier_and_holds_nothing_of_it() -> None:
-    barn = make_cargo().environments[1]
+    barn = make_export_set().environments[1]
     (row,) = read_lines("rl", "validation")
     assert row["verifier"] == {
         "bundle": f"bundle/{barn.id}",
         "scenario": "000",
-        "id": make_cargo().scenarios[2].id,
+        "id": make_export_set().scenarios[2].id,
     }
     said = json.dumps(row)
     assert not [word for word in ("oracle", "goals", "the drill is lent", '"free"') if word in said]
@@ -71,8 +71,8 @@ def test_a_pair_begins_alike_and_parts() -> None:
 
 @pytest.mark.parametrize("exporter", ["rl", "preferences"])
 def test_parquet_says_the_same_as_jsonl_in_strings(exporter: str) -> None:
-    (parcel,) = EXPORTERS[exporter](make_cargo())
-    rows = pq.read_table(pa.BufferReader(parcel.files["train.parquet"])).to_pylist()
+    (output,) = EXPORTERS[exporter](make_export_set())
+    rows = pq.read_table(pa.BufferReader(output.files["train.parquet"])).to_pylist()
     assert [row["scenario"] for row in rows] == [
         row.get("scenario", rows[0]["scenario"]) for row in read_lines(exporter, "train")
     ]
@@ -85,59 +85,59 @@ def test_nothing_makes_nothing(exporter: str) -> None:
 
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
-def test_the_same_cargo_makes_the_same_bytes_in_any_order(exporter: str) -> None:
-    cargo = make_cargo()
+def test_the_same_export_set_makes_the_same_bytes_in_any_order(exporter: str) -> None:
+    export_set = make_export_set()
     turned = replace(
-        cargo,
-        environments=cargo.environments[::-1],
-        tests=cargo.tests[::-1],
-        scenarios=cargo.scenarios[::-1],
-        trajectories=cargo.trajectories[::-1],
+        export_set,
+        environments=export_set.environments[::-1],
+        tests=export_set.tests[::-1],
+        scenarios=export_set.scenarios[::-1],
+        trajectories=export_set.trajectories[::-1],
     )
     one, other = (
-        {parcel.name: {**parcel.files, **parcel.beside} for parcel in EXPORTERS[exporter](each)}
-        for each in (cargo, turned)
+        {output.name: {**output.files, **output.beside} for output in EXPORTERS[exporter](each)}
+        for each in (export_set, turned)
     )
     assert one == other
 
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
-def test_every_parcel_bears_a_canary(exporter: str) -> None:
-    for parcel in EXPORTERS[exporter](make_cargo()):
-        assert any(b"EnvMill canary " in content for content in parcel.files.values())
+def test_every_folder_bears_a_canary(exporter: str) -> None:
+    for output in EXPORTERS[exporter](make_export_set()):
+        assert any(b"EnvMill canary " in content for content in output.files.values())
 
 
 def test_what_the_teacher_never_passed_is_posed_all_the_same() -> None:
     """Who trains online wants what is not yet solved; there is only nothing to imitate."""
-    cargo = replace(make_cargo(), trajectories=(), pairs=())
-    (untaught,), (taught,) = EXPORTERS["rl"](cargo), EXPORTERS["rl"](make_cargo())
+    export_set = replace(make_export_set(), trajectories=(), pairs=())
+    (untaught,), (taught,) = EXPORTERS["rl"](export_set), EXPORTERS["rl"](make_export_set())
     assert untaught.files == taught.files
-    assert list(EXPORTERS["sft"](cargo)) == []
-    assert [parcel.name for parcel in EXPORTERS["bundle"](cargo)] == [
-        parcel.name for parcel in EXPORTERS["bundle"](make_cargo())
+    assert list(EXPORTERS["sft"](export_set)) == []
+    assert [output.name for output in EXPORTERS["bundle"](export_set)] == [
+        output.name for output in EXPORTERS["bundle"](make_export_set())
     ]
     assert all(
         b"sft" not in name.encode()
-        for parcel in EXPORTERS["dataset"](cargo)
-        for name in parcel.files
+        for output in EXPORTERS["dataset"](export_set)
+        for name in output.files
     )
 
 
-def score(cargo: ExportSet, *rewards: tuple[int, str, float | None]) -> ExportSet:
+def score(export_set: ExportSet, *rewards: tuple[int, str, float | None]) -> ExportSet:
     """Attempts by the place of their scenario, form and reward."""
-    homes = [(one.id, one.environment) for one in cargo.scenarios]
+    homes = [(one.id, one.environment) for one in export_set.scenarios]
     scored = [
         ScoredAttempt(f"rol_{number}", *homes[place], form, "m", reward)
         for number, (place, form, reward) in enumerate(rewards)
     ]
-    return replace(cargo, attempts=tuple(scored))
+    return replace(export_set, attempts=tuple(scored))
 
 
-def list_rows(cargo: ExportSet) -> dict[tuple[str, str], dict]:
-    (parcel,) = EXPORTERS["rl"](cargo)
+def list_rows(export_set: ExportSet) -> dict[tuple[str, str], dict]:
+    (output,) = EXPORTERS["rl"](export_set)
     lines = [
         line
-        for name, text in parcel.files.items()
+        for name, text in output.files.items()
         if name.endswith(".jsonl")
         for line in text.splitlines()
     ]
@@ -149,8 +149,8 @@ def test_an_advantage_is_what_an_attempt_earned_beside_its_group_in_units_of_its
 ):
     """Two scenarios of one environment: its deviation is that of all their attempts, the mean is
     each group's own."""
-    cargo = make_cargo()
-    first, second, other, _ = (one.id for one in cargo.scenarios)
+    export_set = make_export_set()
+    first, second, other, _ = (one.id for one in export_set.scenarios)
     shed = [
         (0, "single", 1.0),
         (0, "single", 0.0),
@@ -159,7 +159,7 @@ def test_an_advantage_is_what_an_attempt_earned_beside_its_group_in_units_of_its
         (1, "single", 1.0),
         (1, "single", 1.0),
     ]
-    rows = list_rows(score(cargo, *shed, (2, "single", 0.0)))
+    rows = list_rows(score(export_set, *shed, (2, "single", 0.0)))
     mixed, passed = rows[first, "single"], rows[second, "single"]
     assert (
         mixed["group"],
@@ -183,11 +183,11 @@ def test_an_advantage_is_what_an_attempt_earned_beside_its_group_in_units_of_its
 
 
 def test_what_a_user_spoilt_counts_in_no_mean() -> None:
-    cargo = make_cargo()
-    first, second, *_ = (one.id for one in cargo.scenarios)
+    export_set = make_export_set()
+    first, second, *_ = (one.id for one in export_set.scenarios)
     rows = list_rows(
         score(
-            cargo,
+            export_set,
             (0, "single", 1.0),
             (0, "single", None),
             (1, "single", None),
@@ -216,27 +216,34 @@ def test_what_a_user_spoilt_counts_in_no_mean() -> None:
 
 
 def test_every_group_is_returned_and_the_manifest_counts_them() -> None:
-    cargo = make_cargo()
-    (parcel,) = EXPORTERS["rl"](
-        score(cargo, (0, "single", 0.5), (0, "single", 0.5), (2, "single", 1.0), (2, "single", 0.0))
+    export_set = make_export_set()
+    (output,) = EXPORTERS["rl"](
+        score(
+            export_set,
+            (0, "single", 0.5),
+            (0, "single", 0.5),
+            (2, "single", 1.0),
+            (2, "single", 0.0),
+        )
     )
-    counted = json.loads(parcel.files["manifest.json"])["groups"]
-    shed, barn = (one.id for one in cargo.environments)
+    counted = json.loads(output.files["manifest.json"])["groups"]
+    shed, barn = (one.id for one in export_set.environments)
     assert counted == {shed: {"all_equal": 1, "untried": 2}, barn: {"mixed": 1, "untried": 1}}
     assert all(
         row["environment_mean"] == 0.5
-        for row in list_rows(score(cargo, (0, "single", 0.5), (2, "single", 0.5))).values()
+        for row in list_rows(score(export_set, (0, "single", 0.5), (2, "single", 0.5))).values()
     )
-    assert all(row["environment_mean"] is None for row in list_rows(cargo).values())
+    assert all(row["environment_mean"] is None for row in list_rows(export_set).values())
 
 
 def test_attempts_at_what_stays_at_home_move_no_mean() -> None:
-    cargo = make_cargo()
+    export_set = make_export_set()
     left = replace(
-        score(cargo, (0, "single", 0.0), (1, "single", 1.0)), scenarios=cargo.scenarios[1:]
+        score(export_set, (0, "single", 0.0), (1, "single", 1.0)),
+        scenarios=export_set.scenarios[1:],
     )
     assert {
         row["environment_mean"]
         for row in list_rows(left).values()
-        if row["environment"] == cargo.environments[0].id
+        if row["environment"] == export_set.environments[0].id
     } == {1.0}

@@ -17,7 +17,7 @@ from envmill.interop.exporters import ExportSet
 from envmill.interop.exporters.scanning import scan
 from envmill.lake.lake import Lake
 from envmill.stages.context import ExportInput
-from envmill.stages.export import choose_cargo
+from envmill.stages.export import choose_export_set
 from envmill.stages.holding import hold_flagged
 from schemas.base import Json, Record
 from schemas.environment import Environment, Test
@@ -27,7 +27,7 @@ from schemas.scenario import Scenario
 from tests.archives import unpack
 from tests.interop.exporters.drawn import draw
 from tests.interop.exporters.planted import HONEST, NOTICES, PEOPLE, SECRETS
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 from tests.soak import count
 
 KINDS = {
@@ -41,35 +41,35 @@ NAMED = {"private_key": "secret", "secret": "secret", "licence": "licence"}
 def plant(text: str, dice: random.Random) -> tuple[str, ExportSet]:
     """Into a request, a row of the world, a program or what an agent said. Returns the id that is
     to stay."""
-    cargo = make_cargo()
+    export_set = make_export_set()
     place = dice.randrange(4)
     if place == 0:
-        spoilt = cargo.scenarios[0].model_copy(update={"request": f"I need a drill. {text}"})
-        return spoilt.id, replace(cargo, scenarios=(spoilt, *cargo.scenarios[1:]))
+        spoilt = export_set.scenarios[0].model_copy(update={"request": f"I need a drill. {text}"})
+        return spoilt.id, replace(export_set, scenarios=(spoilt, *export_set.scenarios[1:]))
     if place == 1:
-        state = json.loads(json.dumps(cargo.scenarios[1].initial_state)) | {
+        state = json.loads(json.dumps(export_set.scenarios[1].initial_state)) | {
             "notes": {"n1": {"id": "n1", "text": text}}
         }
-        spoilt = cargo.scenarios[1].model_copy(update={"initial_state": state})
+        spoilt = export_set.scenarios[1].model_copy(update={"initial_state": state})
         return spoilt.id, replace(
-            cargo, scenarios=(cargo.scenarios[0], spoilt, *cargo.scenarios[2:])
+            export_set, scenarios=(export_set.scenarios[0], spoilt, *export_set.scenarios[2:])
         )
     if place == 2:
-        shed = cargo.environments[0].model_copy(
-            update={"files": cargo.environments[0].files | {"notes.py": f'"""{text}"""\n'}}
+        shed = export_set.environments[0].model_copy(
+            update={"files": export_set.environments[0].files | {"notes.py": f'"""{text}"""\n'}}
         )
-        return shed.id, replace(cargo, environments=(shed, *cargo.environments[1:]))
-    said = [*cargo.trajectories[0].messages, {"role": "assistant", "content": f"Done. {text}"}]
-    row = cargo.trajectories[0].model_copy(update={"messages": said})
-    return row.id, replace(cargo, trajectories=(row, *cargo.trajectories[1:]))
+        return shed.id, replace(export_set, environments=(shed, *export_set.environments[1:]))
+    said = [*export_set.trajectories[0].messages, {"role": "assistant", "content": f"Done. {text}"}]
+    row = export_set.trajectories[0].model_copy(update={"messages": said})
+    return row.id, replace(export_set, trajectories=(row, *export_set.trajectories[1:]))
 
 
 def count_missed(texts: list[tuple[str, str]], dice: random.Random) -> list[str]:
     """Planted texts that did not keep their row at home under their kind."""
     missed = list[str]()
     for kind, text in texts:
-        name, cargo = plant(text, dice)
-        kept, findings = choose_cargo(ExportInput(cargo), provisional=False)
+        name, export_set = plant(text, dice)
+        kept, findings = choose_export_set(ExportInput(export_set), provisional=False)
         told: Any = next((one.evidence for one in findings if one.gate == "scan"), {"flagged": {}})
         seen = told["flagged"].get(name, [])
         if kind not in {NAMED.get(one["kind"], "person") for one in seen}:
@@ -153,19 +153,19 @@ def test_a_notice_is_covered_by_the_licence_that_it_names() -> None:
 
 
 def test_what_somebody_accepted_leaves() -> None:
-    cargo = make_cargo()
-    spoilt = cargo.scenarios[0].model_copy(update={"request": PEOPLE[0]})
-    cargo = replace(cargo, scenarios=(spoilt, *cargo.scenarios[1:]))
-    kept, _ = choose_cargo(ExportInput(cargo), provisional=False)
-    assert [one.id for one in kept.scenarios] == [one.id for one in cargo.scenarios[1:]]
+    export_set = make_export_set()
+    spoilt = export_set.scenarios[0].model_copy(update={"request": PEOPLE[0]})
+    export_set = replace(export_set, scenarios=(spoilt, *export_set.scenarios[1:]))
+    kept, _ = choose_export_set(ExportInput(export_set), provisional=False)
+    assert [one.id for one in kept.scenarios] == [one.id for one in export_set.scenarios[1:]]
     assert spoilt.id not in {one.scenario for one in (*kept.trajectories, *kept.pairs)}
-    kept, findings = choose_cargo(
-        ExportInput(cargo, accepted={spoilt.id: "email: invented"}), provisional=False
+    kept, findings = choose_export_set(
+        ExportInput(export_set, accepted={spoilt.id: "email: invented"}), provisional=False
     )
-    assert kept.scenarios == cargo.scenarios
+    assert kept.scenarios == export_set.scenarios
     assert [one.gate for one in findings] == ["licence"]
-    every = replace(cargo, scenarios=(spoilt,))
-    _, findings = choose_cargo(ExportInput(every), provisional=False)
+    every = replace(export_set, scenarios=(spoilt,))
+    _, findings = choose_export_set(ExportInput(every), provisional=False)
     assert (findings[-1].gate, findings[-1].outcome) == ("scan", "dropped")
     assert "envmill review ID --accept" in findings[-1].detail
 
@@ -173,17 +173,21 @@ def test_what_somebody_accepted_leaves() -> None:
 def test_who_calls_a_row_right_accepts_nothing_else() -> None:
     """Only kinds that the words name, and these in all that was made of it; what is found there
     alone stays."""
-    cargo = make_cargo()
-    spoilt = cargo.scenarios[0].model_copy(update={"request": PEOPLE[0]})
-    row = next(one for one in cargo.trajectories if one.scenario == spoilt.id)
+    export_set = make_export_set()
+    spoilt = export_set.scenarios[0].model_copy(update={"request": PEOPLE[0]})
+    row = next(one for one in export_set.trajectories if one.scenario == spoilt.id)
     said = row.model_copy(
         update={
             "messages": [*row.messages, {"role": "assistant", "content": f"I wrote. {PEOPLE[0]}"}]
         }
     )
-    cargo = replace(cargo, scenarios=(spoilt, *cargo.scenarios[1:]), trajectories=(said,))
+    export_set = replace(
+        export_set, scenarios=(spoilt, *export_set.scenarios[1:]), trajectories=(said,)
+    )
     for words, left in (("it is right", 0), ("phone: invented", 0), ("email: invented", 1)):
-        kept, _ = choose_cargo(ExportInput(cargo, accepted={spoilt.id: words}), provisional=False)
+        kept, _ = choose_export_set(
+            ExportInput(export_set, accepted={spoilt.id: words}), provisional=False
+        )
         assert (
             len([one for one in kept.scenarios if one.id == spoilt.id]),
             len(kept.trajectories),
@@ -191,8 +195,10 @@ def test_who_calls_a_row_right_accepts_nothing_else() -> None:
     more = said.model_copy(
         update={"messages": [*said.messages, {"role": "assistant", "content": PEOPLE[1]}]}
     )
-    kept, _ = choose_cargo(
-        ExportInput(replace(cargo, trajectories=(more,)), accepted={spoilt.id: "email: invented"}),
+    kept, _ = choose_export_set(
+        ExportInput(
+            replace(export_set, trajectories=(more,)), accepted={spoilt.id: "email: invented"}
+        ),
         provisional=False,
     )
     assert spoilt.id in {one.id for one in kept.scenarios}
@@ -200,13 +206,13 @@ def test_who_calls_a_row_right_accepts_nothing_else() -> None:
 
 
 def test_a_test_that_holds_something_stays_alone() -> None:
-    cargo = make_cargo()
-    spoilt = cargo.tests[0].model_copy(update={"name": PEOPLE[0]})
-    kept, (*_, finding) = choose_cargo(
-        ExportInput(replace(cargo, tests=(spoilt, *cargo.tests[1:]))), provisional=False
+    export_set = make_export_set()
+    spoilt = export_set.tests[0].model_copy(update={"name": PEOPLE[0]})
+    kept, (*_, finding) = choose_export_set(
+        ExportInput(replace(export_set, tests=(spoilt, *export_set.tests[1:]))), provisional=False
     )
-    assert kept.tests == cargo.tests[1:]
-    assert kept.scenarios == cargo.scenarios
+    assert kept.tests == export_set.tests[1:]
+    assert kept.scenarios == export_set.scenarios
     evidence: Any = finding.evidence
     assert [*evidence["flagged"]] == [spoilt.id]
 
@@ -301,13 +307,15 @@ def test_texts_of_clean_rows_are_not_searched_again() -> None:
 
 def test_what_was_made_of_a_scenario_that_stays_is_scanned() -> None:
     """A trajectory leaves without its scenario where a group of attempts at it would teach nothing."""
-    cargo = make_cargo()
-    one = cargo.trajectories[0]
+    export_set = make_export_set()
+    one = export_set.trajectories[0]
     spoilt = one.model_copy(
         update={"messages": [*one.messages, {"role": "user", "content": "anna.schmidt@gmail.com"}]}
     )
-    scenarios = tuple(other for other in cargo.scenarios if other.id != one.scenario)
-    alone = replace(cargo, scenarios=scenarios, trajectories=(spoilt, *cargo.trajectories[1:]))
+    scenarios = tuple(other for other in export_set.scenarios if other.id != one.scenario)
+    alone = replace(
+        export_set, scenarios=scenarios, trajectories=(spoilt, *export_set.trajectories[1:])
+    )
     _, told = hold_flagged(alone, {})
     assert told is not None
     assert set(told.evidence["flagged"]) == {spoilt.id}

@@ -7,15 +7,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from envmill.interop.exporters import ExportSet, OutputFolder, write_parcel
+from envmill.interop.exporters import ExportSet, OutputFolder, write_output
 from envmill.interop.exporters.messages import as_openai
 from envmill.interop.exporters.sft import export_sft
-from tests.interop.exporters.specimens import ASKED, DONE, make_cargo, make_trajectory
+from tests.interop.exporters.specimens import ASKED, DONE, make_export_set, make_trajectory
 
 
-def export(cargo: ExportSet) -> OutputFolder:
-    (parcel,) = export_sft(cargo)
-    return parcel
+def export(export_set: ExportSet) -> OutputFolder:
+    (output,) = export_sft(export_set)
+    return output
 
 
 def test_lines_are_what_the_vendor_loads() -> None:
@@ -56,10 +56,10 @@ def test_what_must_not_be_learnt_has_no_weight_and_what_only_we_know_stays_out()
 
 
 def test_parquet_holds_messages_and_flags_as_they_are(tmp_path: Path) -> None:
-    cargo = make_cargo()
-    write_parcel(export(cargo), tmp_path, "r")
+    export_set = make_export_set()
+    write_output(export(export_set), tmp_path, "r")
     (row,) = pq.read_table(tmp_path / "sft/test.parquet").to_pylist()
-    kept = next(one for one in cargo.trajectories if one.split == "test")
+    kept = next(one for one in export_set.trajectories if one.split == "test")
     assert (json.loads(row["messages"]), row["loss"], json.loads(row["tools"])) == (
         kept.messages,
         kept.loss,
@@ -69,17 +69,19 @@ def test_parquet_holds_messages_and_flags_as_they_are(tmp_path: Path) -> None:
 
 
 def test_bytes_do_not_depend_on_order_and_another_export_replaces_the_first(tmp_path: Path) -> None:
-    cargo = make_cargo()
-    first = write_parcel(export(cargo), tmp_path, "r")
+    export_set = make_export_set()
+    first = write_output(export(export_set), tmp_path, "r")
     marked = (tmp_path / "sft/manifest.json").stat().st_ino
-    again = write_parcel(
-        export(replace(cargo, trajectories=cargo.trajectories[::-1])), tmp_path, "r"
+    again = write_output(
+        export(replace(export_set, trajectories=export_set.trajectories[::-1])), tmp_path, "r"
     )
     assert (first, first.rows) == (again, 4)
     assert (tmp_path / "sft/manifest.json").stat().st_ino == marked, (
         "the same content is left alone"
     )
-    other = write_parcel(export(replace(cargo, trajectories=cargo.trajectories[:1])), tmp_path, "r")
+    other = write_output(
+        export(replace(export_set, trajectories=export_set.trajectories[:1])), tmp_path, "r"
+    )
     assert other.content_hash != first.content_hash
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sft"]
     assert sorted(path.name for path in (tmp_path / "sft").iterdir()) == [
@@ -90,23 +92,23 @@ def test_bytes_do_not_depend_on_order_and_another_export_replaces_the_first(tmp_
 
 
 def test_the_manifest_says_which_line_is_which_and_bears_a_canary() -> None:
-    cargo = make_cargo()
-    manifest = json.loads(export(cargo).files["manifest.json"])
+    export_set = make_export_set()
+    manifest = json.loads(export(export_set).files["manifest.json"])
     assert [entry["trajectory"] for entry in manifest["lines"]["train"]] == sorted(
-        one.id for one in cargo.trajectories if one.split == "train"
+        one.id for one in export_set.trajectories if one.split == "train"
     )
     assert manifest["canary"].startswith("EnvMill canary ")
     assert (
         manifest["canary"]
         != json.loads(
-            export(ExportSet(trajectories=cargo.trajectories[:1])).files["manifest.json"]
+            export(ExportSet(trajectories=export_set.trajectories[:1])).files["manifest.json"]
         )["canary"]
     )
 
 
 @pytest.mark.parametrize("field", ["environments", "scenarios"])
 def test_the_record_names_what_a_recall_looks_for(tmp_path: Path, field: str) -> None:
-    cargo = make_cargo()
-    assert getattr(write_parcel(export(cargo), tmp_path, "r"), field) == sorted(
-        one.id for one in getattr(cargo, field)
+    export_set = make_export_set()
+    assert getattr(write_output(export(export_set), tmp_path, "r"), field) == sorted(
+        one.id for one in getattr(export_set, field)
     )

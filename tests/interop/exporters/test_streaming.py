@@ -10,12 +10,12 @@ import pytest
 
 from envmill.interop.exporters import EXPORTERS
 from envmill.interop.exporters import contents as writing
-from envmill.interop.exporters.base import OutputFolder, hold_folders, write_parcel
+from envmill.interop.exporters.base import OutputFolder, hold_folders, write_output
 from envmill.interop.exporters.columns import GROUP, ExportColumn, write_parquet
 from envmill.interop.exporters.contents import Contents, hash_content
 from envmill.interop.exporters.rows import MadeRows
 from envmill.pipeline.locking import lock_folder
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 
 COLUMNS: tuple[ExportColumn[int], ...] = (
     ExportColumn("number", "int64", "", lambda number: number),
@@ -57,18 +57,18 @@ def test_what_is_too_large_for_memory_is_written_and_hashed_alike(
     assert (set(held.staged), set(staged.staged)) == (set(), {"large"})
     assert held.content_hash == staged.content_hash
     bundles = [
-        write_parcel(one, tmp_path / name, "r") for name, one in (("a", held), ("b", staged))
+        write_output(one, tmp_path / name, "r") for name, one in (("a", held), ("b", staged))
     ]
     assert bundles[0] == bundles[1]
     for name, some in parts.items():
         assert (tmp_path / "b" / "x" / name).read_bytes() == b"".join(some)
     before = (tmp_path / "b" / "x" / "large").stat().st_ino
-    write_parcel(staged, tmp_path / "b", "r")
+    write_output(staged, tmp_path / "b", "r")
     assert (tmp_path / "b" / "x" / "large").stat().st_ino == before, (
         "the same content is left alone"
     )
     (tmp_path / "b" / "x" / "large").write_bytes(b"x" * 50 * 999)
-    write_parcel(staged, tmp_path / "b", "r")
+    write_output(staged, tmp_path / "b", "r")
     assert (tmp_path / "b" / "x" / "large").read_bytes() == b"".join(parts["large"])
 
 
@@ -96,10 +96,10 @@ def test_folders_that_are_too_large_for_memory_are_the_same(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their lock names every file, too."""
-    cargo = make_cargo()
-    plain = [*EXPORTERS[name](cargo)]
+    export_set = make_export_set()
+    plain = [*EXPORTERS[name](export_set)]
     monkeypatch.setattr(writing, "_HELD", 100)
-    staged = hold_folders(EXPORTERS[name](cargo))
+    staged = hold_folders(EXPORTERS[name](export_set))
     assert [one.content_hash for one in staged] == [one.content_hash for one in plain]
     assert [lock_folder(one) for one in staged] == [lock_folder(one) for one in plain]
     assert all(one.staged for one in staged)

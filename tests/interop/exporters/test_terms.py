@@ -21,10 +21,10 @@ from envmill.interop.exporters.sources import (
 )
 from envmill.pipeline.casting import read_cast
 from envmill.stages.context import ExportInput
-from envmill.stages.export import choose_cargo, unite_loads
+from envmill.stages.export import choose_export_set, unite_loads
 from schemas.origin import Origin
 from schemas.run import RunConfig
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 
 CAST: Cast = {
     "author": ["anthropic:sage"], "judge": ["openai:critic"], "teacher": ["openai:pupil-9@lab"], "user": ["openai:guest"],
@@ -48,7 +48,7 @@ def entry(name: str, models: str, train: bool = True, **more: Any) -> str:
 
 def make_traced(cast: Cast = CAST, form: str = "conversation", policy: str = "model") -> ExportSet:
     """Written by a model, played by another one in conversations."""
-    made = make_cargo()
+    made = make_export_set()
     wrote = Origin(
         recipe="awm", seed="seed_1", provider="anthropic", model="sage", prompt="p", prompt_hash=""
     )
@@ -69,48 +69,50 @@ def make_traced(cast: Cast = CAST, form: str = "conversation", policy: str = "mo
     )
 
 
-def hold(cargo: ExportSet, terms: TermsFile) -> tuple[ExportSet, Any]:
-    kept, findings = choose_cargo(ExportInput(cargo), provisional=False, terms=terms)
+def hold(export_set: ExportSet, terms: TermsFile) -> tuple[ExportSet, Any]:
+    kept, findings = choose_export_set(ExportInput(export_set), provisional=False, terms=terms)
     return kept, findings[-1]
 
 
-def list_roles(cargo: ExportSet, name: str) -> dict[str, set[str]]:
+def list_roles(export_set: ExportSet, name: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for one in cargo.sources[name]:
+    for one in export_set.sources[name]:
         found.setdefault(one.role, set()).add(one.name)
     return found
 
 
 def test_each_row_names_whose_work_it_rests_on() -> None:
-    cargo = make_traced()
+    export_set = make_traced()
     wrote: dict[str, set[str]] = {
         "author": {"anthropic:sage"},
         "judge": {"openai:critic"},
         "seed": {"seed_1"},
     }
-    assert list_roles(cargo, cargo.environments[0].id) == wrote
-    assert list_roles(cargo, cargo.scenarios[0].id) == wrote
+    assert list_roles(export_set, export_set.environments[0].id) == wrote
+    assert list_roles(export_set, export_set.scenarios[0].id) == wrote
     acted = wrote | {"teacher": {"openai:pupil-9@lab"}, "user": {"openai:guest"}}
-    for one in (*cargo.trajectories, *cargo.pairs):
-        assert list_roles(cargo, one.id) == acted
+    for one in (*export_set.trajectories, *export_set.pairs):
+        assert list_roles(export_set, one.id) == acted
     alone = make_traced(form="single", policy="careless")
     assert list_roles(alone, alone.pairs[0].id) == wrote | {"teacher": {"script:careless"}}
 
 
 def test_rows_of_tables_and_manifests_say_it() -> None:
-    cargo = make_traced()
-    rl = next(iter(EXPORTERS["rl"](cargo)))
+    export_set = make_traced()
+    rl = next(iter(EXPORTERS["rl"](export_set)))
     row = json.loads(rl.files["train.jsonl"].splitlines()[0])
     assert {"role": "author", "name": "anthropic:sage"} in row["sources"]
     for exporter in ("sft", "preferences", "rl"):
-        told = json.loads(next(iter(EXPORTERS[exporter](cargo))).files["manifest.json"])["sources"]
+        told = json.loads(next(iter(EXPORTERS[exporter](export_set))).files["manifest.json"])[
+            "sources"
+        ]
         assert told["terms"] is None
         assert {
             "role": "seed",
             "licence": "Apache-2.0",
             "rows": told["counted"][0]["rows"],
         } in told["counted"]
-    (dataset,) = EXPORTERS["dataset"](cargo)
+    (dataset,) = EXPORTERS["dataset"](export_set)
     card = dataset.beside["README.md"].decode()
     assert "| teacher | openai:pupil-9@lab | 5 | not known |" in card
     assert "Nobody said what the terms of these models allow" in card
@@ -172,7 +174,7 @@ def test_rows_are_held_to_the_terms(
 def test_of_whom_nobody_said_anything_it_stays_at_home_and_the_model_is_named(
     tmp_path: Path,
 ) -> None:
-    train = replace(cargo := make_traced(), scenarios=cargo.scenarios[:2])
+    train = replace(export_set := make_traced(), scenarios=export_set.scenarios[:2])
     kept, finding = hold(train, write_terms(tmp_path, entry("another", "openai:*")))
     assert kept.scenarios == ()
     assert (finding.outcome, finding.reason) == ("dropped", "nothing_to_export")
@@ -180,10 +182,10 @@ def test_of_whom_nobody_said_anything_it_stays_at_home_and_the_model_is_named(
 
 
 def test_a_row_without_sources_stays_at_home(tmp_path: Path) -> None:
-    cargo = make_traced()
-    lost = cargo.trajectories[0].id
-    sources = {name: found for name, found in cargo.sources.items() if name != lost}
-    kept, _ = hold(replace(cargo, sources=sources), write_terms(tmp_path, entry("all", "*")))
+    export_set = make_traced()
+    lost = export_set.trajectories[0].id
+    sources = {name: found for name, found in export_set.sources.items() if name != lost}
+    kept, _ = hold(replace(export_set, sources=sources), write_terms(tmp_path, entry("all", "*")))
     assert lost not in {one.id for one in kept.trajectories}
     assert kept.held_back == {"trajectories_unknown": 1}
 
@@ -278,7 +280,7 @@ def test_several_runs_and_their_casts_are_united() -> None:
             }
         ),
     )
-    whole = unite_loads([ExportInput(first), ExportInput(second)]).cargo
+    whole = unite_loads([ExportInput(first), ExportInput(second)]).export_set
     assert list_roles(whole, whole.scenarios[0].id)["author"] == {"anthropic:sage", "openai:other"}
     assert unite_sources([first.sources]) == first.sources
 

@@ -20,7 +20,7 @@ from envmill.interop.exporters.views import (
     UNMARKED,
     NotRepresentable,
 )
-from envmill.stages.export import pack_cargo
+from envmill.stages.export import pack_outputs
 from schemas.base import Json, canonical_json
 from schemas.rollout import Trajectory
 from tests.interop.exporters.specimens import (
@@ -29,7 +29,7 @@ from tests.interop.exporters.specimens import (
     CALLED,
     DONE,
     TOOLS,
-    make_cargo,
+    make_export_set,
     make_trajectory,
 )
 
@@ -227,13 +227,13 @@ def test_the_folder_names_each_line_and_each_refusal() -> None:
         one.model_copy(update={"rollout": name, "id": f"trj_{name}"})
         for name, one in SPECIMENS.items()
     )
-    (parcel,) = EXPORTERS["views"](ExportSet(trajectories=rows))
-    told = json.loads(parcel.files["manifest.json"])["views"]
-    assert parcel.rows == len(rows)
+    (output,) = EXPORTERS["views"](ExportSet(trajectories=rows))
+    told = json.loads(output.files["manifest.json"])["views"]
+    assert output.rows == len(rows)
     for view, formless in FORMLESS.items():
         assert told[view]["refused"] == {f"trj_{name}": why for name, why in formless.items()}
         assert sum(told[view]["counts"].values()) == len(formless)
-        lines = parcel.files[f"{view}/train.jsonl"].splitlines()
+        lines = output.files[f"{view}/train.jsonl"].splitlines()
         assert told[view]["lines"]["train"] == sorted(
             one.id for one in rows if one.id not in told[view]["refused"]
         )
@@ -241,8 +241,8 @@ def test_the_folder_names_each_line_and_each_refusal() -> None:
 
 
 def test_openai_is_the_line_of_sft_and_every_split_is_a_file() -> None:
-    cargo = make_cargo()
-    views, sft = (pack_cargo(cargo, [name])[0] for name in ("views", "sft"))
+    export_set = make_export_set()
+    views, sft = (pack_outputs(export_set, [name])[0] for name in ("views", "sft"))
     for split in ("train", "validation", "test"):
         assert views.files[f"openai/{split}.jsonl"] == sft.files[f"{split}.jsonl"]
     assert len(views.files) == 3 * len(FORMATS) + 1

@@ -9,7 +9,7 @@ from tests.kinds.terminals import break_system, make_environment, make_scenario
 
 SHARE = make_environment()
 BROKEN = make_scenario(SHARE, break_system(), {"posts"})
-CARGO = ExportSet(environments=(SHARE,), scenarios=(BROKEN,))
+EXPORT_SET = ExportSet(environments=(SHARE,), scenarios=(BROKEN,))
 
 
 def make_tree(**changes: str | None) -> Tree:

@@ -18,13 +18,13 @@ import pytest
 from typer.testing import CliRunner
 
 from envmill.interop.consumers.harbor import export_worlds
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.harbor.inside import play_world
 from envmill.sandbox.containers import CachedImage
 from flows.cli import make_app
 from tests.bench.loop.server import find_port
 from tests.hostile.engine import Engine, lend_engine
-from tests.interop.consumers.folders import make_cargo
+from tests.interop.consumers.folders import make_export_set
 from tests.interop.consumers.houses import SOAKING, open_newer_house
 from tests.interop.consumers.pages import read_commands
 from tests.interop.harbor.worlds import make_world
@@ -44,10 +44,10 @@ def engine() -> Iterator[Engine]:
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shed = make_environment()
-    (parcel,) = export_worlds(make_cargo([(make_scenario(shed, say="Done."), shed)]))
+    (output,) = export_worlds(make_export_set([(make_scenario(shed, say="Done."), shed)]))
     folder = tmp_path_factory.mktemp("out")
-    write_parcel(parcel, folder, "x")
-    return next((folder / parcel.name / "tasks").iterdir())
+    write_output(output, folder, "x")
+    return next((folder / output.name / "tasks").iterdir())
 
 
 @pytest.mark.parametrize(("agent", "reward"), [("oracle", 1.0), ("nop", 0.0)])

@@ -17,7 +17,7 @@ import pytest
 
 from envmill.base.settings import ROOT, Settings
 from envmill.interop.consumers.harbor import export_worlds, find_unposed
-from envmill.interop.exporters import ExportSet, write_parcel
+from envmill.interop.exporters import ExportSet, write_output
 from envmill.interop.harbor.grading import Grade, build, grade
 from envmill.interop.harbor.recipe import read_recipe
 from envmill.interop.harbor.toml import render_toml
@@ -31,7 +31,7 @@ from schemas.scenario import Scenario, UserContract
 from tests.hostile.engine import Engine as Daemon
 from tests.hostile.engine import NoEngine
 from tests.interop.bundles.policies import Play, play_natively
-from tests.interop.consumers.folders import find_scenarios, make_cargo
+from tests.interop.consumers.folders import find_scenarios, make_export_set
 from tests.interop.consumers.nights import make_night
 from tests.interop.exporters.consumers import open_house
 from tests.interop.exporters.test_harbor import HARBOR, MODELS
@@ -230,8 +230,8 @@ async def test_a_recording_of_another_state_is_no_verdict(boxes: Engine, base: C
 @pytest.mark.long
 async def test_our_own_rules_and_harbors_models_hold_for_it(tmp_path: Path) -> None:
     assert find_faults(TREE) == []
-    (parcel,) = export_worlds(make_cargo([(SCENARIO, SHED)]))
-    write_parcel(parcel, tmp_path, "r")
+    (output,) = export_worlds(make_export_set([(SCENARIO, SHED)]))
+    write_output(output, tmp_path, "r")
     python = open_house(HARBOR, *MODELS)
     script = Path(__file__).parents[1] / "exporters" / "harbor_reader.py"
     task = tmp_path / "harbor-worlds/tasks" / SCENARIO.id
@@ -251,15 +251,15 @@ async def test_what_has_no_place_is_named() -> None:
         update={"user": UserContract(opening="Lend it.", later=["And now the saw."])}
     )
     later = Scenario.model_validate(asked.model_dump() | {"id": "", "number": 1})
-    cargo = ExportSet(environments=(SHED, SHARE), scenarios=(SCENARIO, later, BROKEN))
-    left = find_unposed(cargo)
+    export_set = ExportSet(environments=(SHED, SHARE), scenarios=(SCENARIO, later, BROKEN))
+    left = find_unposed(export_set)
     assert left.keys() == {later.id, BROKEN.id}
     assert "no place for a user" in left[later.id]
     assert "--exporter harbor" in left[BROKEN.id]
-    (parcel,) = export_worlds(cargo)
-    assert json.loads(parcel.files["manifest.json"])["left_out"] == left
-    assert parcel.scenarios == (SCENARIO.id,)
-    assert {path for path in parcel.files if "/" not in path} == {
+    (output,) = export_worlds(export_set)
+    assert json.loads(output.files["manifest.json"])["left_out"] == left
+    assert output.scenarios == (SCENARIO.id,)
+    assert {path for path in output.files if "/" not in path} == {
         "LICENSE",
         "NOTICE",
         "SHA256SUMS",

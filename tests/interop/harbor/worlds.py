@@ -8,13 +8,13 @@ from envmill.interop.consumers.harbor import export_worlds
 from envmill.interop.harbor.tree import FolderFile, Tree
 from schemas.environment import Call, Environment
 from schemas.scenario import Scenario
-from tests.interop.consumers.folders import make_cargo
+from tests.interop.consumers.folders import make_export_set
 
 
 def make_world(scenario: Scenario, environment: Environment, **changes: str | None) -> Tree:
     """The folder; a file is replaced, added, or left out, its name written with `__` for `/` and
     `_DOT_` for a dot."""
-    (parcel,) = export_worlds(make_cargo([(scenario, environment)]))
+    (parcel,) = export_worlds(make_export_set([(scenario, environment)]))
     home = f"tasks/{scenario.id}/"
     files = {
         path.removeprefix(home): FolderFile(content)

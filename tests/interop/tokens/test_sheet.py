@@ -15,9 +15,9 @@ from envmill.interop.exporters import ExportSet
 from envmill.interop.exporters.preferences import export_preferences
 from envmill.interop.exporters.rl import export_rl
 from envmill.interop.exporters.sft import export_sft
-from envmill.interop.tokens.sheet import EXPORTERS, encode_cargo
+from envmill.interop.tokens.sheet import EXPORTERS, encode_export_set
 from envmill.interop.tokens.tokenizer import ChatTokenizer, read_tokenizer
-from tests.interop.exporters.specimens import ASKED, CALLED, DONE, make_cargo, make_trajectory
+from tests.interop.exporters.specimens import ASKED, CALLED, DONE, make_export_set, make_trajectory
 from tests.interop.tokens.families import FAMILIES, read_template, write_folder
 from tests.interop.tokens.talks import THOUGHTS, say
 
@@ -37,8 +37,8 @@ def test_a_trajectory_has_its_ids_and_two_masks(chat: ChatTokenizer) -> None:
     wrong = make_trajectory(
         "rol_1", messages=[ASKED, *CALLED, DONE], loss=[False, False, False, True]
     )
-    (parcel,) = export_sft(encode_cargo(ExportSet(trajectories=(wrong,)), chat, "sft"))
-    (row,) = read_rows(parcel.files)
+    (output,) = export_sft(encode_export_set(ExportSet(trajectories=(wrong,)), chat, "sft"))
+    (row,) = read_rows(output.files)
     assert len(row["token_ids"]) == len(row["assistant_mask"]) == len(row["loss_mask"])
     said = [
         token
@@ -55,7 +55,7 @@ def test_a_trajectory_has_its_ids_and_two_masks(chat: ChatTokenizer) -> None:
         f"{call}<|im_end|>Done.<|im_end|>",
         "Done.<|im_end|>",
     )
-    told = json.loads(parcel.files["manifest.json"])["tokens"]
+    told = json.loads(output.files["manifest.json"])["tokens"]
     assert (told["rows"], told["tokens"], told["said"], told["trained_on"]) == (
         1,
         len(row["token_ids"]),
@@ -76,13 +76,13 @@ def test_a_trajectory_in_parts_is_as_many_rows_and_one_line(tmp_path: Path) -> N
     one = make_trajectory(
         "rol_1", messages=THOUGHTS, loss=[message["role"] == "assistant" for message in THOUGHTS]
     )
-    (parcel,) = export_sft(encode_cargo(ExportSet(trajectories=(one,)), chat, "sft"))
-    assert [(row["part"], row["trajectory"]) for row in read_rows(parcel.files)] == [
+    (output,) = export_sft(encode_export_set(ExportSet(trajectories=(one,)), chat, "sft"))
+    assert [(row["part"], row["trajectory"]) for row in read_rows(output.files)] == [
         (0, one.id),
         (1, one.id),
     ]
-    assert len(parcel.files["train.jsonl"].splitlines()) == parcel.rows == 1
-    assert json.loads(parcel.files["manifest.json"])["tokens"]["in_parts"] == 1
+    assert len(output.files["train.jsonl"].splitlines()) == output.rows == 1
+    assert json.loads(output.files["manifest.json"])["tokens"]["in_parts"] == 1
 
 
 def test_a_part_that_teaches_nothing_is_no_row_and_a_row_without_any_is_left_out(
@@ -91,17 +91,17 @@ def test_a_part_that_teaches_nothing_is_no_row_and_a_row_without_any_is_left_out
     chat = read_tokenizer(write_folder(FAMILIES["thinking"], tmp_path / "thinking"))
     last = make_trajectory("rol_1", messages=THOUGHTS, loss=[False] * 6 + [True])
     idle = make_trajectory("rol_2", messages=THOUGHTS, loss=[False] * 7)
-    cargo = encode_cargo(ExportSet(trajectories=(last, idle)), chat, "sft")
-    assert cargo.tokens
-    assert [len(parts) for parts in cargo.tokens.trajectories.values()] == [1]
-    assert cargo.tokens.left_out == {"nothing_learnt": [idle.id]}
+    export_set = encode_export_set(ExportSet(trajectories=(last, idle)), chat, "sft")
+    assert export_set.tokens
+    assert [len(parts) for parts in export_set.tokens.trajectories.values()] == [1]
+    assert export_set.tokens.left_out == {"nothing_learnt": [idle.id]}
 
 
 def test_a_prompt_has_its_ids_in_both_files(chat: ChatTokenizer) -> None:
-    (parcel,) = export_rl(encode_cargo(make_cargo(), chat, "rl"))
+    (output,) = export_rl(encode_export_set(make_export_set(), chat, "rl"))
     rows, lines = (
-        read_rows(parcel.files),
-        [json.loads(line) for line in parcel.files["train.jsonl"].splitlines()],
+        read_rows(output.files),
+        [json.loads(line) for line in output.files["train.jsonl"].splitlines()],
     )
     assert [row["prompt_ids"] for row in rows] == [line["prompt_ids"] for line in lines]
     assert {row["form"] for row in rows} == {"single", "conversation"}
@@ -111,8 +111,8 @@ def test_a_prompt_has_its_ids_in_both_files(chat: ChatTokenizer) -> None:
 
 
 def test_a_pair_has_one_prompt_and_two_ends_with_masks(chat: ChatTokenizer) -> None:
-    (parcel,) = export_preferences(encode_cargo(make_cargo(), chat, "preferences"))
-    (row,) = read_rows(parcel.files)
+    (output,) = export_preferences(encode_export_set(make_export_set(), chat, "preferences"))
+    (row,) = read_rows(output.files)
     assert chat.decode(row["prompt_ids"]).endswith(
         "<|im_start|>user\nLend it.<|im_end|>\n<|im_start|>assistant\n"
     )
@@ -132,27 +132,29 @@ def test_a_pair_has_one_prompt_and_two_ends_with_masks(chat: ChatTokenizer) -> N
 def test_a_pair_of_which_other_tokens_were_sampled_is_left_out(
     chat: ChatTokenizer, words: str, kept: bool
 ) -> None:
-    cargo = make_cargo()
+    export_set = make_export_set()
     sampled = [None, {"ids": chat.encode(f"{words}<|im_end|>").ids, "logprobs": None}]
-    encoded = encode_cargo(
-        replace(cargo, sampled={cargo.pairs[0].rejected: sampled}), chat, "preferences"
+    encoded = encode_export_set(
+        replace(export_set, sampled={export_set.pairs[0].rejected: sampled}), chat, "preferences"
     )
     assert (len(encoded.pairs) == 1) is kept
     assert encoded.tokens is not None
-    assert encoded.tokens.left_out == ({} if kept else {"tokens_differ": [cargo.pairs[0].id]})
+    assert encoded.tokens.left_out == ({} if kept else {"tokens_differ": [export_set.pairs[0].id]})
 
 
 def test_a_pair_has_log_probabilities_where_tokens_were_sampled(chat: ChatTokenizer) -> None:
     """Those of the chosen attempt only: the rejected one was played without `--token-ids`."""
-    cargo = make_cargo()
-    pair = cargo.pairs[0]
+    export_set = make_export_set()
+    pair = export_set.pairs[0]
     words = chat.encode("Done.<|im_end|>").ids
     told = [-0.5 - place for place in range(len(words))]
     sampled: list[Any] = [None] * (len(pair.shared) + len(pair.better))
     sampled[-1] = {"ids": words, "logprobs": told}
-    done = encode_cargo(replace(cargo, sampled={pair.chosen: sampled}), chat, "preferences")
-    (parcel,) = export_preferences(done)
-    (row,) = read_rows(parcel.files)
+    done = encode_export_set(
+        replace(export_set, sampled={pair.chosen: sampled}), chat, "preferences"
+    )
+    (output,) = export_preferences(done)
+    (row,) = read_rows(output.files)
     assert row["rejected_logprobs"] is None
     assert len(row["chosen_logprobs"]) == len(row["chosen_ids"])
     beside = [
@@ -161,13 +163,13 @@ def test_a_pair_has_log_probabilities_where_tokens_were_sampled(chat: ChatTokeni
         if logprob is not None
     ]
     assert beside == list(zip(words, told, strict=True))
-    assert json.loads(parcel.files["manifest.json"])["tokens"]["turns_as_sampled"] == 1
+    assert json.loads(output.files["manifest.json"])["tokens"]["turns_as_sampled"] == 1
 
 
 def test_a_pair_whose_turn_is_rendered_otherwise_later_is_left_out(tmp_path: Path) -> None:
     chat = read_tokenizer(write_folder(FAMILIES["thinking"], tmp_path / "thinking"))
-    cargo = make_cargo()
-    pair = cargo.pairs[0]
+    export_set = make_export_set()
+    pair = export_set.pairs[0]
     better = [
         say("Which?", thought="Hm."),
         {"role": "user", "content": "The drill."},
@@ -181,7 +183,7 @@ def test_a_pair_whose_turn_is_rendered_otherwise_later_is_left_out(tmp_path: Pat
             "better_loss": [True],
         }
     )
-    done = encode_cargo(replace(cargo, pairs=(odd, worse)), chat, "preferences")
+    done = encode_export_set(replace(export_set, pairs=(odd, worse)), chat, "preferences")
     assert done.tokens
     assert (done.tokens.left_out, done.pairs) == (
         {"prefix_broken": [odd.id]},
@@ -194,25 +196,27 @@ def test_without_exact_ids_a_row_is_in_neither_file_and_the_manifest_says_so(
 ) -> None:
     chat = read_tokenizer(write_folder(FAMILIES["gemma"], tmp_path / "gemma"))
     talk = make_trajectory("rol_2", messages=[ASKED, DONE], loss=[False, True], tools=[])
-    cargo = encode_cargo(ExportSet(trajectories=(make_trajectory("rol_1"), talk)), chat, "sft")
-    (parcel,) = export_sft(cargo)
-    manifest = json.loads(parcel.files["manifest.json"])
+    export_set = encode_export_set(
+        ExportSet(trajectories=(make_trajectory("rol_1"), talk)), chat, "sft"
+    )
+    (output,) = export_sft(export_set)
+    manifest = json.loads(output.files["manifest.json"])
     assert [line["trajectory"] for line in manifest["lines"]["train"]] == [talk.id]
     assert manifest["tokens"]["left_out"] == {"template_refuses": [make_trajectory("rol_1").id]}
-    assert len(read_rows(parcel.files)) == len(parcel.files["train.jsonl"].splitlines()) == 1
+    assert len(read_rows(output.files)) == len(output.files["train.jsonl"].splitlines()) == 1
 
 
 def test_without_a_tokenizer_nothing_changes() -> None:
-    (parcel,) = export_sft(make_cargo())
-    assert "tokens" not in json.loads(parcel.files["manifest.json"])
-    assert "token_ids" not in read_rows(parcel.files)[0]
+    (output,) = export_sft(make_export_set())
+    assert "tokens" not in json.loads(output.files["manifest.json"])
+    assert "token_ids" not in read_rows(output.files)[0]
 
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
 def test_the_same_rows_make_the_same_ids(chat: ChatTokenizer, exporter: str) -> None:
     assert (
-        encode_cargo(make_cargo(), chat, exporter).tokens
-        == encode_cargo(make_cargo(), chat, exporter).tokens
+        encode_export_set(make_export_set(), chat, exporter).tokens
+        == encode_export_set(make_export_set(), chat, exporter).tokens
     )
 
 
@@ -237,7 +241,7 @@ def test_a_folder_that_is_no_tokenizer_is_refused_by_name(
     folder = write_folder(FAMILIES["chatml"], tmp_path / "chatml")
     (folder / name).write_text(text)
     with pytest.raises(SettingsError, match=complaint):
-        encode_cargo(
+        encode_export_set(
             ExportSet(trajectories=(make_trajectory("rol_1"),)), read_tokenizer(folder), "sft"
         )
 
@@ -269,6 +273,6 @@ def test_a_template_runs_in_a_sandbox(tmp_path: Path) -> None:
     the row."""
     reach = "{{ ''.__class__.__mro__[1].__subclasses__() }}"
     chat = read_tokenizer(write_folder(FAMILIES["chatml"], tmp_path / "chatml", template=reach))
-    cargo = encode_cargo(ExportSet(trajectories=(make_trajectory("rol_1"),)), chat, "sft")
-    assert cargo.tokens
-    assert list(cargo.tokens.left_out) == ["template_refuses"]
+    export_set = encode_export_set(ExportSet(trajectories=(make_trajectory("rol_1"),)), chat, "sft")
+    assert export_set.tokens
+    assert list(export_set.tokens.left_out) == ["template_refuses"]

@@ -17,7 +17,7 @@ from envmill.gates.exploring.exploration import explore
 from envmill.gates.exploring.table_touches import find_untrue
 from envmill.gates.reading.column_policies import list_chance
 from envmill.interop.bundles import Folder, read_folder
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.bundle import pack_environment
 from envmill.kinds.replay import record, replay
 from envmill.kinds.sql import derive_tables, list_policies
@@ -329,9 +329,9 @@ def test_an_exported_folder_is_the_same_and_is_judged_where_nothing_is_installed
     name: str, tmp_path: Path
 ) -> None:
     folder = load(name)
-    parcel = pack_environment(folder.environment, folder.scenarios, folder.tests)
-    write_parcel(parcel, tmp_path, "r")
-    home = tmp_path / parcel.name
+    output = pack_environment(folder.environment, folder.scenarios, folder.tests)
+    write_output(output, tmp_path, "r")
+    home = tmp_path / output.name
     assert read_folder(home).environment == folder.environment
     assert all(
         "writes" not in tool

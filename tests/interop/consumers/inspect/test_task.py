@@ -100,12 +100,12 @@ def _install(folder: Path, python: Path, site: Path) -> None:
 def evaluated(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
     talks = asyncio.run(talk(night, tmp_path_factory.mktemp("talks"), TALKS))
     spying, spied = make_spy()
-    cargo = replace(
-        night.cargo,
-        environments=(*night.cargo.environments, spied),
-        scenarios=(*night.cargo.scenarios, spying),
+    export_set = replace(
+        night.export_set,
+        environments=(*night.export_set.environments, spied),
+        scenarios=(*night.export_set.scenarios, spying),
     )
-    folder = write_consumer(CONSUMER, cargo, tmp_path_factory.mktemp("out"))
+    folder = write_consumer(CONSUMER, export_set, tmp_path_factory.mktemp("out"))
     python, site = open_locked_house("inspect"), tmp_path_factory.mktemp("home") / "site-packages"
     _install(folder, python, site)
     oracles = [play for play in night.plays if play.name == "oracle"]

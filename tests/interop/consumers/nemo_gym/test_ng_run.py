@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from envmill.interop.consumers.nemo_gym import CONSUMER, VERSIONS
-from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.folders import make_export_set, write_consumer
 from tests.interop.consumers.houses import SOAKING, open_newer_house
 from tests.interop.consumers.pages import read_commands
 from tests.specimens import LEND, make_environment, make_scenario
@@ -62,8 +62,8 @@ def running(words: list[str], log: Path, **options: Any) -> Iterator[Any]:
 @pytest.mark.parametrize(("tool", "reward"), [("T1", 1.0), ("T2", 0.0)])
 def test_its_own_commands_play_a_row(tmp_path: Path, tool: str, reward: float) -> None:
     shed = make_environment()
-    cargo = make_cargo([(make_scenario(shed, say="Done."), shed)])
-    folder = write_consumer(CONSUMER, cargo, tmp_path / "out")
+    export_set = make_export_set([(make_scenario(shed, say="Done."), shed)])
+    folder = write_consumer(CONSUMER, export_set, tmp_path / "out")
     python = open_newer_house("nemo_gym", PYTHON, f"nemo-gym=={VERSIONS['nemo-gym']}")
     house, port = python.parent.parent, find_port()
     for server in SERVERS:

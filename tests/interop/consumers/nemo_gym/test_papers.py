@@ -11,7 +11,7 @@ import yaml
 from envmill.interop.consumers.nemo_gym import CONSUMER, EXAMPLES, VERSIONS, is_strict, refuse
 from envmill.interop.consumers.sessions import ScenarioRow
 from tests.interop.consumers.folders import write_consumer
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 
 ROW = ScenarioRow(
     2,
@@ -33,7 +33,7 @@ HOME = "resources_servers/envmill"
 
 
 def test_the_papers_name_the_version_and_list_every_row(tmp_path: Path) -> None:
-    folder = write_consumer(CONSUMER, make_cargo(), tmp_path)
+    folder = write_consumer(CONSUMER, make_export_set(), tmp_path)
     tested = VERSIONS["nemo-gym"]
     assert f'TESTED = "{tested}"' in (CONSUMER.adapter / "__init__.py").read_text()
     assert f"nemo-gym=={tested}" in (folder / "pyproject.toml").read_text()

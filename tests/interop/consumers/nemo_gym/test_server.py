@@ -40,12 +40,12 @@ def _list_turns(play: Play) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def served(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Served:
     spying, spied = make_spy()
-    cargo = replace(
-        night.cargo,
-        environments=(*night.cargo.environments, spied),
-        scenarios=(*night.cargo.scenarios, spying),
+    export_set = replace(
+        night.export_set,
+        environments=(*night.export_set.environments, spied),
+        scenarios=(*night.export_set.scenarios, spying),
     )
-    folder = write_consumer(CONSUMER, cargo, tmp_path_factory.mktemp("out"))
+    folder = write_consumer(CONSUMER, export_set, tmp_path_factory.mktemp("out"))
     oracles = [play for play in night.plays if play.name == "oracle"]
     early, whole = (_list_turns(play) for play in oracles[:2])
     asked = {

@@ -16,7 +16,7 @@ import pytest
 from envmill.interop.consumers.openenv import CONSUMER
 from tests.e2e.plant import wait_until
 from tests.hostile.engine import Engine
-from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.folders import make_export_set, write_consumer
 from tests.interop.consumers.houses import LOCKS, SOAKING, open_locked_house
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 from tests.specimens import LEND, make_environment, make_scenario
@@ -64,7 +64,9 @@ def served(
     """The server's address, its token, and the folder."""
     spying, spied = make_spy()
     folder = write_consumer(
-        CONSUMER, make_cargo([(LENDING, SHED), (spying, spied)]), tmp_path_factory.mktemp("out")
+        CONSUMER,
+        make_export_set([(LENDING, SHED), (spying, spied)]),
+        tmp_path_factory.mktemp("out"),
     )
     wheels = [
         "download",

@@ -12,7 +12,7 @@ from envmill.interop.consumers.openenv import CONSUMER, VERSIONS
 from envmill.interop.consumers.sessions.guard import MOST, Guard
 from tests.interop.consumers.folders import write_consumer
 from tests.interop.consumers.houses import LOCKS
-from tests.interop.exporters.specimens import make_cargo
+from tests.interop.exporters.specimens import make_export_set
 
 HOME = {"host": "127.0.0.1:8000"}
 TOKEN = {"authorization": "Bearer secret"}
@@ -121,7 +121,7 @@ def test_a_socket_is_let_in_and_refused_as_a_request_is() -> None:
 
 
 def test_the_papers_name_the_version_and_count_the_rows(tmp_path: Path) -> None:
-    folder = write_consumer(CONSUMER, make_cargo(), tmp_path)
+    folder = write_consumer(CONSUMER, make_export_set(), tmp_path)
     paper = yaml.safe_load((folder / "openenv.yaml").read_text())
     rows = [
         json.loads(line)

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 from envmill.interop.consumers.openenv import CONSUMER, VERSIONS
-from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.folders import make_export_set, write_consumer
 from tests.specimens import make_environment, make_scenario
 
 
 def test_a_withdrawn_scenario_gives_no_reward_at_its_next_reset(tmp_path: Path) -> None:
     environment = make_environment()
     folder = write_consumer(
-        CONSUMER, make_cargo([(make_scenario(environment), environment)]), tmp_path
+        CONSUMER, make_export_set([(make_scenario(environment), environment)]), tmp_path
     )
     feed = tmp_path / "feed.json"
     feed.write_text('{"form": 1, "seq": 0, "withdrawn": []}')

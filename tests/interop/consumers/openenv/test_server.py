@@ -52,12 +52,12 @@ def _list_moves(rollout: Rollout) -> list[dict[str, Any]]:
 def served(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Served:
     talks = asyncio.run(talk(night, tmp_path_factory.mktemp("talks"), TALKS))
     spying, spied = make_spy()
-    cargo = replace(
-        night.cargo,
-        environments=(*night.cargo.environments, spied),
-        scenarios=(*night.cargo.scenarios, spying),
+    export_set = replace(
+        night.export_set,
+        environments=(*night.export_set.environments, spied),
+        scenarios=(*night.export_set.scenarios, spying),
     )
-    folder = write_consumer(CONSUMER, cargo, tmp_path_factory.mktemp("out"))
+    folder = write_consumer(CONSUMER, export_set, tmp_path_factory.mktemp("out"))
     scripts = night.list_scripts()
     clocked = next(
         scenario for scenario, played in scripts.items() if played[0]["split"] == "train"
@@ -236,7 +236,9 @@ def test_openenv_validates_the_folder_and_the_server(served: Served) -> None:
 def test_the_task_routes_list_the_splits(served: Served) -> None:
     status, splits = served.answers["splits"]
     assert status == 200
-    assert {one["name"] for one in splits} == {one.split for one in served.night.cargo.scenarios}
+    assert {one["name"] for one in splits} == {
+        one.split for one in served.night.export_set.scenarios
+    }
 
 
 def test_what_a_step_costs_is_measured(served: Served) -> None:

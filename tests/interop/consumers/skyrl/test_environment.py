@@ -17,7 +17,7 @@ from envmill.interop.consumers.skyrl import CONSUMER, VERSIONS
 from envmill.sandbox import Sandbox
 from schemas.rollout import Rollout
 from tests.interop.bundles.policies import Play, play_natively
-from tests.interop.consumers.folders import find_scenarios, make_cargo, write_consumer
+from tests.interop.consumers.folders import find_scenarios, make_export_set, write_consumer
 from tests.interop.consumers.houses import LOCKS
 from tests.interop.consumers.pages import read_code
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
@@ -34,7 +34,7 @@ async def _play(home: Path, out: Path) -> tuple[list[Play], Rollout, Path]:
             find_policy("reference"), *found[0], jail, "g", 0, form="conversation"
         )
         plays = [play for pair in found for play in await play_natively(*pair, jail)]
-        return plays, talk, write_consumer(CONSUMER, make_cargo(found), out)
+        return plays, talk, write_consumer(CONSUMER, make_export_set(found), out)
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +251,7 @@ def test_a_wrong_row_is_told(
 
 def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> None:
     scenario, spied = make_spy()
-    folder = write_consumer(CONSUMER, make_cargo([(scenario, spied)]), tmp_path)
+    folder = write_consumer(CONSUMER, make_export_set([(scenario, spied)]), tmp_path)
     looks = [
         write_call(look["name"], look["arguments"]) for look in list_looks(folder, CONSUMER.package)
     ]

@@ -33,7 +33,7 @@ def talks(night: Night, tmp_path_factory: pytest.TempPathFactory) -> list[Rollou
 def answers(
     night: Night, talks: list[Rollout], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    folder = write_consumer(CONSUMER, night.cargo, tmp_path_factory.mktemp("out"))
+    folder = write_consumer(CONSUMER, night.export_set, tmp_path_factory.mktemp("out"))
     scripts: dict[str, list[Any]] = {}
     for play in night.plays:
         scripts.setdefault(play.scenario.id, []).append(
@@ -98,7 +98,7 @@ def test_what_is_learnt_is_what_the_policy_said(night: Night, answers: dict[str,
 
 def test_the_data_loader_reads_every_row(night: Night, answers: dict[str, Any]) -> None:
     assert {row.removesuffix("-conversation") for row in answers["rows"]} == {
-        one.id for one in night.cargo.scenarios
+        one.id for one in night.export_set.scenarios
     }
     assert all(
         [message["role"] for message in prompt] == ["system", "user"]

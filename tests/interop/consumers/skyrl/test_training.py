@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from envmill.interop.consumers.skyrl import CONSUMER, VERSIONS
-from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.folders import make_export_set, write_consumer
 from tests.interop.consumers.houses import SOAKING, open_locked_house, run_offline
 from tests.interop.consumers.texts import write_call
 from tests.specimens import LEND, make_environment, make_scenario
@@ -28,8 +28,8 @@ CLOSE = 1e-3
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     shed = make_environment()
-    cargo = make_cargo([(make_scenario(shed, say="Done."), shed)])
-    folder = write_consumer(CONSUMER, cargo, tmp_path_factory.mktemp("out"))
+    export_set = make_export_set([(make_scenario(shed, say="Done."), shed)])
+    folder = write_consumer(CONSUMER, export_set, tmp_path_factory.mktemp("out"))
     scripts = [{"name": name, "texts": texts} for name, texts in SCRIPTS.items()]
     return run_offline(
         open_locked_house("skyrl"),

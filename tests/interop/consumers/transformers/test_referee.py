@@ -11,7 +11,7 @@ import pytest
 
 from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.tokens.refusal import TokenRefusal
-from envmill.interop.tokens.sheet import encode_cargo
+from envmill.interop.tokens.sheet import encode_export_set
 from envmill.interop.tokens.template_messages import convert_messages
 from envmill.interop.tokens.tokenizer import ChatTokenizer, read_tokenizer
 from envmill.interop.tokens.turns import ChatEncoder, EncodedChat
@@ -106,7 +106,7 @@ def talks(night: Night) -> list[tuple[list[Any], list[Any]]]:
         [SYSTEM, *ONE_CALL[1:-1], say("  a\n\nb 👩🏽‍🚒 e\u0301 日本  ")],
     ]
     return [(talk, TOOLS) for talk in written] + [
-        (one.messages, describe_tools(one.tools)) for one in night.cargo.trajectories
+        (one.messages, describe_tools(one.tools)) for one in night.export_set.trajectories
     ]
 
 
@@ -197,9 +197,9 @@ def test_a_night_leaves_as_tokens(night: Night, folders: dict[str, Path], name: 
     chat = read_tokenizer(folders[name], None, GIVEN | {"enable_thinking": False})
     told = {}
     for exporter in ("sft", "rl", "preferences"):
-        cargo = encode_cargo(night.cargo, chat, exporter)
-        assert cargo.tokens
-        told[exporter] = cargo.tokens.describe()
-        assert set(cargo.tokens.left_out) <= {"template_refuses", "says_less", "prefix_broken"}
-    assert told["rl"]["rows"] >= len(night.cargo.scenarios)
+        export_set = encode_export_set(night.export_set, chat, exporter)
+        assert export_set.tokens
+        told[exporter] = export_set.tokens.describe()
+        assert set(export_set.tokens.left_out) <= {"template_refuses", "says_less", "prefix_broken"}
+    assert told["rl"]["rows"] >= len(night.export_set.scenarios)
     print(name, json.dumps({key: {**one, "tokenizer": name} for key, one in told.items()}))  # noqa: T201

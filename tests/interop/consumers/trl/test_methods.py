@@ -17,7 +17,7 @@ from envmill.sandbox import Sandbox
 from schemas.environment import Environment
 from schemas.scenario import Scenario, UserContract
 from tests.interop.bundles.policies import Play, play_natively
-from tests.interop.consumers.folders import find_scenarios, make_cargo, write_consumer
+from tests.interop.consumers.folders import find_scenarios, make_export_set, write_consumer
 from tests.interop.consumers.houses import LOCKS
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 from tests.specimens import make_environment, make_scenario
@@ -34,7 +34,7 @@ async def _play(home: Path) -> tuple[list[Play], list[tuple[Scenario, Environmen
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Play], Path]:
     plays, found = asyncio.run(_play(tmp_path_factory.mktemp("home")))
-    return plays, write_consumer(CONSUMER, make_cargo(found), tmp_path_factory.mktemp("out"))
+    return plays, write_consumer(CONSUMER, make_export_set(found), tmp_path_factory.mktemp("out"))
 
 
 def drive(folder: Path, asked: list[Any]) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def test_an_interface_that_cannot_be_methods_stays_at_home_by_name(
         | {"tools": [*(one.model_dump() for one in shed.tools[1:]), odd.model_dump()], "id": ""}
     )
     scenario = make_scenario(home)
-    assert find_left_out(CONSUMER, make_cargo([(scenario, home)])) == (
+    assert find_left_out(CONSUMER, make_export_set([(scenario, home)])) == (
         {scenario.id: why} if why else {}
     )
 
@@ -199,7 +199,7 @@ def test_conversations_stay_at_home_by_name() -> None:
         shed,
         user=UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"]),
     )
-    left = find_left_out(CONSUMER, make_cargo([(scenario, shed)]))
+    left = find_left_out(CONSUMER, make_export_set([(scenario, shed)]))
     assert list(left) == [f"{scenario.id}-conversation"]
     assert "no place for a user who answers" in left[f"{scenario.id}-conversation"]
 
@@ -207,7 +207,7 @@ def test_conversations_stay_at_home_by_name() -> None:
 def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> None:
     """Tools run in the jail, though TRL calls them in the trainer's process."""
     scenario, spied = make_spy()
-    folder = write_consumer(CONSUMER, make_cargo([(scenario, spied)]), tmp_path)
+    folder = write_consumer(CONSUMER, make_export_set([(scenario, spied)]), tmp_path)
     looks = [[look["name"], look["arguments"]] for look in list_looks(folder, CONSUMER.package)]
     (told,) = drive(folder, [[{"scenario": scenario.id, "environment": spied.id}, looks, []]])[
         "told"

@@ -13,7 +13,7 @@ import pytest
 from envmill.agents.transcript import list_tools
 from envmill.base.settings import ROOT
 from envmill.interop.consumers.trl import CONSUMER, VERSIONS
-from envmill.interop.exporters import write_parcel
+from envmill.interop.exporters import write_output
 from envmill.interop.exporters.messages import describe_tools
 from envmill.interop.exporters.preferences import export_preferences
 from envmill.interop.exporters.sft import export_sft
@@ -41,9 +41,9 @@ class Trained:
 @pytest.fixture(scope="module")
 def trained(night: Night, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     out = tmp_path_factory.mktemp("out") / "worlds"
-    folder = write_consumer(CONSUMER, night.cargo, out)
-    for parcel in (*export_sft(night.cargo), *export_preferences(night.cargo)):
-        write_parcel(parcel, out, "r")
+    folder = write_consumer(CONSUMER, night.export_set, out)
+    for output in (*export_sft(night.export_set), *export_preferences(night.export_set)):
+        write_output(output, out, "r")
     scripts = night.list_scripts()
     taught = next(scenario for scenario, played in scripts.items() if played[0]["split"] == "train")
     contrast = [one for one in scripts[taught] if one["name"] in CONTRAST]
@@ -178,11 +178,12 @@ def test_steps_of_supervised_training(trained: Trained) -> None:
     assert "<tool_call>" in told["learnt"]
     assert "<tool_response>" not in told["learnt"]
     assert told["rows"] == sum(
-        one.split == "train" and _is_learnt_whole(one) for one in trained.night.cargo.trajectories
+        one.split == "train" and _is_learnt_whole(one)
+        for one in trained.night.export_set.trajectories
     )
     by_words = {
         str(one.messages[-1]["content"]): one
-        for one in trained.night.cargo.trajectories
+        for one in trained.night.export_set.trajectories
         if one.split == "train"
     }
     row = by_words[told["first"]["messages"][-1]["content"]]
@@ -207,4 +208,4 @@ def test_a_step_of_preference_training(trained: Trained) -> None:
     told = trained.answers["dpo"]
     assert math.isfinite(told["train_loss"])
     assert math.isfinite(told["rewards/margins"])
-    assert told["rows"] == sum(pair.split == "train" for pair in trained.night.cargo.pairs)
+    assert told["rows"] == sum(pair.split == "train" for pair in trained.night.export_set.pairs)

@@ -22,7 +22,7 @@ LEAST = 10
 
 @pytest.fixture(scope="module")
 def answers(night: Night, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = write_consumer(CONSUMER, night.cargo, tmp_path_factory.mktemp("out"))
+    folder = write_consumer(CONSUMER, night.export_set, tmp_path_factory.mktemp("out"))
     settings = [*read_settings("verl"), "data.odd"]
     asked = {"scripts": night.list_scripts(), "rounds": 10, "settings": settings}
     house = open_locked_house("verl", *(f"{name}=={version}" for name, version in VERSIONS.items()))
@@ -73,8 +73,8 @@ def test_one_step_makes_what_passed_likelier_beside_what_failed(answers: dict[st
 def test_the_data_set_reads_every_row_and_the_registry_every_tool(
     night: Night, answers: dict[str, Any]
 ) -> None:
-    kept = {one.id: one for one in night.cargo.scenarios}
-    homes = {one.id: one for one in night.cargo.environments}
+    kept = {one.id: one for one in night.export_set.scenarios}
+    homes = {one.id: one for one in night.export_set.environments}
     assert set(answers["rows"]) <= set(kept)
     assert len(answers["rows"]) >= 2 * LEAST
     for scenario, (prompt, selection) in answers["rows"].items():

@@ -21,7 +21,7 @@ from envmill.sandbox import Sandbox
 from schemas.environment import Environment
 from schemas.scenario import UserContract
 from tests.interop.bundles.policies import Play, play_natively
-from tests.interop.consumers.folders import find_scenarios, make_cargo, write_consumer
+from tests.interop.consumers.folders import find_scenarios, make_export_set, write_consumer
 from tests.interop.consumers.spying import find_secrets, list_looks, make_spy
 from tests.specimens import make_environment, make_scenario
 
@@ -33,7 +33,7 @@ async def _play(home: Path, out: Path) -> tuple[list[Play], Path]:
     async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(home)})) as jail:
         found = await find_scenarios(jail)
         plays = [play for pair in found for play in await play_natively(*pair, jail)]
-        return plays, write_consumer(CONSUMER, make_cargo(found), out)
+        return plays, write_consumer(CONSUMER, make_export_set(found), out)
 
 
 @pytest.fixture(scope="module")
@@ -126,8 +126,8 @@ def make_twin(home: Environment) -> Environment:
 def test_tools_that_share_a_name_and_differ_get_a_number() -> None:
     shed = make_environment()
     homes = sorted([shed, make_twin(shed)], key=lambda one: one.id)
-    cargo = make_cargo([(make_scenario(home), home) for home in homes])
-    (parcel,) = export_for(CONSUMER, cargo)
+    export_set = make_export_set([(make_scenario(home), home) for home in homes])
+    (parcel,) = export_for(CONSUMER, export_set)
     told = {
         one["config"]["name"]: one["config"]
         for one in yaml.safe_load(parcel.files["tools.yaml"])["tools"]
@@ -242,14 +242,14 @@ def test_conversations_stay_at_home_by_name() -> None:
         shed,
         user=UserContract(opening="I need a drill.", facts={"member": "Ada"}, hidden=["member"]),
     )
-    left = find_left_out(CONSUMER, make_cargo([(scenario, shed)]))
+    left = find_left_out(CONSUMER, make_export_set([(scenario, shed)]))
     assert list(left) == [f"{scenario.id}-conversation"]
     assert "no place for a user who answers" in left[f"{scenario.id}-conversation"]
 
 
 def test_a_program_that_looks_for_its_verifier_finds_nothing(tmp_path: Path) -> None:
     scenario, spied = make_spy()
-    folder = write_consumer(CONSUMER, make_cargo([(scenario, spied)]), tmp_path)
+    folder = write_consumer(CONSUMER, make_export_set([(scenario, spied)]), tmp_path)
     looks = [[[look["name"], look["arguments"]]] for look in list_looks(folder, CONSUMER.package)]
     (told,) = drive(folder, [[scenario.id, looks, []]])
     assert len(told["replies"]) == len(looks) >= 7

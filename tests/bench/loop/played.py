@@ -19,7 +19,7 @@ from envmill.sandbox import Sandbox
 from schemas.environment import Call, Environment
 from schemas.scenario import Check, Scenario
 from tests.interop.bundles.policies import list_policies
-from tests.interop.consumers.folders import make_cargo, write_consumer
+from tests.interop.consumers.folders import make_export_set, write_consumer
 from tests.offline.questions import THEMES
 from tests.specimens import EFFECTS, PROGRAM, VERIFIER, make_environment, make_scenario
 from tests.trust import posing
@@ -68,7 +68,7 @@ class Script:
 
 
 @dataclass(frozen=True)
-class Cargo:
+class ExportSet:
     """An exported folder and the scripts for it."""
 
     folder: Path
@@ -86,7 +86,7 @@ class Cargo:
         return path
 
 
-async def make(place: Path, environments: int = ENVIRONMENTS) -> Cargo:
+async def make(place: Path, environments: int = ENVIRONMENTS) -> ExportSet:
     """The folder that `envmill export --for openenv` writes, and scripts with their native
     verdicts."""
     async with Sandbox.open(Settings.read({"ENVMILL_HOME": str(place / "home")})) as jail:
@@ -98,8 +98,8 @@ async def make(place: Path, environments: int = ENVIRONMENTS) -> Cargo:
             for scenario, home in pairs
             for script in await _write_scripts(scenario, home, jail)
         ]
-    folder = write_consumer(CONSUMERS["openenv"], make_cargo([*pairs, hostile]), place / "out")
-    return Cargo(folder, scripts, hostile[0].id)
+    folder = write_consumer(CONSUMERS["openenv"], make_export_set([*pairs, hostile]), place / "out")
+    return ExportSet(folder, scripts, hostile[0].id)
 
 
 async def _pose(theme: str, jail: Sandbox) -> tuple[Scenario, Environment]:
