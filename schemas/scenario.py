@@ -371,7 +371,8 @@ class Scenario(Record):
     features: dict[str, Json]
     """Difficulty features."""
     split: Split
-    """Split, given to whole domains before generation."""
+    """Split of its domain, given when scenarios-build begins. Of alike domains the most held out one
+    counts."""
     oracle_reward: float
     """Reward of the oracle, measured at build."""
     do_nothing_reward: float

@@ -105,7 +105,7 @@ _PROOFS: dict[str, tuple[str, ...]] = {
     "protected": ("nothing_to_export",),
     "scan": ("nothing_to_export",),
     "terms": ("nothing_to_export",),
-    "splits": ("same_task",),
+    "splits": ("same_task", "two_splits"),
     "provisional": ("nothing_to_export",),
     "suspected": ("nothing_to_export",),
     "rejection": ("no_pass",),

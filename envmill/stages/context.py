@@ -140,6 +140,8 @@ class ExportInput:
     """Environments and scenarios of tier `suspected`."""
     observed: frozenset[str] = frozenset()
     """Environments and scenarios that a gate would have dropped, in a run that observes."""
+    crossed: frozenset[str] = frozenset()
+    """Environments of several runs with scenarios that are held out and others that are not."""
 
 
 @dataclass(frozen=True)

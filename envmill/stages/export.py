@@ -3,7 +3,7 @@
 Load ──licence, provisional, split──► ExportSet ──exporters──► outputs ──► folders and bundles
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ from envmill.stages.holding import Stays, hold_flagged, hold_to, leave_out, list
 from envmill.stages.partial import pay_whole
 from envmill.stages.review import read_pairs
 from schemas.base import Json
-from schemas.stored import choose, unite
+from schemas.stored import choose, list_ids, unite
 
 _UNKNOWN = ("", "unknown")
 _UNMEASURED = (
@@ -237,8 +237,19 @@ def unite_loads(loads: Sequence[ExportInput]) -> ExportInput:
             sampled=sampled,
         ),
         accepted=accepted,
+        crossed=_find_crossed(loads) if len(loads) > 1 else frozenset(),
         **marked,
     )
+
+
+def _find_crossed(loads: Sequence[ExportInput]) -> frozenset[str]:
+    """One run is consistent; another that used its environments may have held out other shares, or
+    found other domains that are like theirs."""
+    splits = defaultdict[str, set[str]](set)
+    for load in loads:
+        for one in load.export_set.scenarios:
+            splits[one.environment].add(one.split)
+    return frozenset(home for home, found in splits.items() if "train" in found and len(found) > 1)
 
 
 def unite_reports(reports: Sequence[ContaminationReport | None]) -> ContaminationReport | None:
@@ -334,6 +345,17 @@ def choose_export_set(
     findings += [flagged] if flagged else []
     if not export_set.scenarios:
         return export_set, findings
+    if crossed := sorted(load.crossed & set(list_ids(export_set.environments))):
+        return export_set, [
+            *findings,
+            drop(
+                "splits",
+                "two_splits",
+                f"{', '.join(crossed[:3])} has scenarios of split train in one run and held out "
+                "ones in another: export the runs apart",
+                {"environments": crossed},
+            ),
+        ]
     if crossings := find_crossings(export_set.scenarios, read_pairs(load.accepted)):
         told = ", ".join(f"{one} and {other}" for one, other in crossings[:3])
         return export_set, [

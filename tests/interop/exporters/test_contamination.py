@@ -19,7 +19,7 @@ from envmill.stages.eval_only import find_crossings, find_eval_only
 from envmill.stages.export import choose_export_set, pack_outputs, unite_loads, unite_reports
 from envmill.stages.review import name_pair
 from schemas.environment import Call
-from schemas.scenario import Scenario
+from schemas.scenario import Scenario, Split
 from schemas.stored import StoredRows
 from tests.gates.specimens.filtering import PROTECTED
 from tests.interop.exporters.specimens import make_export_set
@@ -181,6 +181,44 @@ def test_a_pair_within_a_split_or_of_what_is_not_exported_stops_nothing() -> Non
         ExportInput(export_set, accepted=dict.fromkeys(said, "so")), provisional=True
     )
     assert findings[-1].outcome == "kept"
+
+
+@pytest.mark.parametrize(
+    ("splits", "outcome"),
+    [
+        pytest.param(("train", "test"), "dropped", id="the-same-scenario-in-two-splits"),
+        pytest.param(("train", "train"), "kept", id="alike"),
+        pytest.param(("validation", "test"), "kept", id="held-out-in-both"),
+    ],
+)
+@pytest.mark.parametrize("number", [0, 1])
+def test_an_environment_in_train_and_held_out_of_two_runs_stops_the_export(
+    splits: tuple[Split, Split], outcome: str, number: int
+) -> None:
+    """Of the same scenario in both runs only the last row is left: it is not seen among the rows
+    that are compared."""
+    first, second = make_export_set(), make_export_set()
+    home = first.scenarios[0].environment
+    loads = [
+        ExportInput(
+            replace(
+                part,
+                scenarios=(
+                    part.scenarios[0 if at == 0 else number].model_copy(update={"split": split}),
+                ),
+            )
+        )
+        for at, (part, split) in enumerate(zip((first, second), splits, strict=True))
+    ]
+    for order in (loads, loads[::-1]):
+        _, findings = choose_export_set(unite_loads(order), provisional=True)
+        assert findings[-1].outcome == outcome
+        if outcome == "dropped":
+            assert (findings[-1].gate, findings[-1].reason) == ("splits", "two_splits")
+            assert findings[-1].evidence == {"environments": [home]}
+    gone = replace(unite_loads(loads), refused=frozenset({home}))
+    _, findings = choose_export_set(gone, provisional=True)
+    assert findings[-1].reason == "nothing_to_export", "what does not leave stops nothing"
 
 
 def test_alike_tasks_in_two_splits_and_the_same_task_within_one_stop_nothing() -> None:
