@@ -1,9 +1,9 @@
-"""S8: facts closure: an agent on the reference path can know every argument before its call, and at
-the end the facts that it must tell.
+"""S8: an agent on the reference path can know every argument before its call, and at the end the
+facts that it must tell.
 
 request, facts, policy ─┐
-replies to earlier calls ┴─► does anything hold this argument?  no ─► computed from what is known?  no ─► dropped
-all replies ─────────────► does what is to be told follow?      no, or the request's words fit another value better ─► dropped
+replies to earlier calls ┴─► does anything hold this argument?  no ─► computed from what is known?  no ─► reported
+all replies ─────────────► does what is to be told follow?      no, or the request's words fit another value better ─► reported
 """
 
 import re

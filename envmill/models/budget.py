@@ -238,8 +238,9 @@ class Budget:
     def _describe_full(self, spent: Amount, amount: Amount) -> BudgetReached:
         return BudgetReached(
             f"The budget of {self.allowance} is reached: {spent.money:.4g} in money and {spent.tokens:,} tokens are spent, and the next "
-            f"call may take {amount.money:.4g} and {amount.tokens:,}. Everything finished is saved; go on with a larger one: "
-            "`envmill run --resume` with --budget or --budget-tokens.",
+            f"call may take {amount.money:.4g} and {amount.tokens:,}. Everything finished is saved; a Retry has the "
+            "same budget. Go on with a larger one: `envmill run --resume RUN` with --budget or --budget-tokens, the new total. "
+            "RUN is the id that you started: of rounds, the first one's.",
             spent_money=spent.money,
             spent_tokens=spent.tokens,
         )

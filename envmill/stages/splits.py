@@ -26,7 +26,8 @@ of their tools and parameters, two of the same share 0.43 to 0.92."""
 
 
 def split_domain(domain: str, holdout: Holdout) -> Split:
-    """By the domain's name alone, so that it is the same in every run: what was once held out is never trained on later."""
+    """By the domain's name alone, so that it is the same in every run with these shares. What a larger
+    share holds out contains what a smaller one did."""
     place = (
         int.from_bytes(hashlib.blake2b(f"split/{domain}".encode(), digest_size=8).digest())
         / 2**64

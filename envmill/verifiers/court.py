@@ -71,7 +71,7 @@ async def sort_checks(
 async def run_checks(
     sandbox: Sandbox, asked: Sequence[Check], ending: Ending, clock: str
 ) -> list[CheckReply]:
-    """The reply of each generated check. All checks run in one process, forked for them."""
+    """The reply of each generated check. Each runs in a process of its own."""
     if not asked:
         return []
     try:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from envmill.base.errors import SettingsError
+from envmill.base.errors import BudgetReached, SettingsError
 from envmill.lake.lake import Lake
 from envmill.models.recording import is_file
 from envmill.models.role_models import check_specs, find_warnings
@@ -168,11 +168,12 @@ def _interrupt(api: Api, flow_run: str, run: str) -> None:
 
 
 def _explain_end(ended: dict[str, Any], run: str, link: str) -> None:
-    print_text(
-        f"{ended['state_name']}: {(ended['state'] or {}).get('message') or 'no message'}", err=True
+    message = (ended["state"] or {}).get("message") or "no message"
+    print_text(f"{ended['state_name']}: {message}", err=True)
+    advice = (
+        f"A Retry has the same budget: run `envmill run --resume {run} --budget MORE`, the new "
+        "total of all rounds."
+        if BudgetReached.__name__ in message
+        else f"Press Retry at {link}\nor run `envmill run --resume {run}`."
     )
-    print_text(
-        f"Everything finished is saved. Press Retry at {link}\nor run `envmill run --resume "
-        f"{run}`.",
-        err=True,
-    )
+    print_text(f"Everything finished is saved. {advice}", err=True)

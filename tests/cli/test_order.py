@@ -6,7 +6,7 @@ import pytest
 from envmill.base.errors import SettingsError
 from envmill.pipeline import finished as finishing
 from flows.cli import main
-from flows.cli.order import make_config
+from flows.cli.order import _explain_end, make_config
 from flows.local.home import Home
 from tests.cli.conftest import start_run
 
@@ -102,3 +102,23 @@ def test_a_finished_run_is_not_resumed_and_needs_no_server(
         with pytest.raises(SystemExit) as ended:
             main()
         assert (ended.value.code, told in "".join(capsys.readouterr())) == (code, True)
+
+
+@pytest.mark.parametrize(
+    ("message", "advice", "other"),
+    [
+        (
+            "Flow run ended: BudgetReached: it is reached",
+            "--resume r1 --budget MORE",
+            "Press Retry",
+        ),
+        ("Flow run ended: SandboxError: no room", "Press Retry at http://here", "MORE"),
+    ],
+)
+def test_a_retry_is_not_advised_where_it_would_stop_again(
+    message: str, advice: str, other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _explain_end({"state_name": "Failed", "state": {"message": message}}, "r1", "http://here")
+    told = capsys.readouterr().err
+    assert advice in told
+    assert other not in told
