@@ -3,7 +3,7 @@ round."""
 
 import pytest
 
-from envmill.gates.reading.change_order import order_by_sentences
+from envmill.gates.reading.change_order import list_other_amounts, order_by_sentences
 from envmill.gates.reading.question import Question
 from envmill.gates.reading.request_alignment import RequestAlignment, RequestedChange
 from envmill.language.words import normalise
@@ -69,3 +69,21 @@ def test_an_unsure_sentence_turns_nothing_round(
         order_by_sentences(RequestAlignment([Question(normalise(text)) for text in texts], wishes))
         == order
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        pytest.param("Book 3 seats at the usual price.", None, id="its own other amount"),
+        pytest.param("Book 3 seats for 9.", 9, id="another amount beside its own"),
+        pytest.param("Book 3 seats for 7.", None, id="both are said"),
+        pytest.param("Book the seats for 9.", 9, id="another amount alone"),
+    ],
+)
+def test_an_amount_of_the_change_itself_is_no_other_amount(text: str, other: int | None) -> None:
+    call = Call(name="book", arguments={"seats": 3, "price": 7})
+    asked = RequestAlignment(
+        [Question(normalise(text))], [RequestedChange(0, 0, call, {("name", "book"): 1.0})]
+    )
+    found = [float(spare) for _, _, spare in list_other_amounts(asked, [set()])]
+    assert found == ([] if other is None else [other])

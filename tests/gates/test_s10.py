@@ -218,6 +218,19 @@ CASES = {
         ask("First book one seat in the Tuesday wheel class. Put 25 there for Ada Kern."),
         "wrong_order",
     ),
+    "asked the other way round, the next thing next": Case(
+        ask("Book one seat in the Tuesday wheel class. Next, put 25 there for Ada Kern."),
+        "wrong_order",
+    ),
+    "asked the other way round, for a day that comes next": Case(
+        ask("Book one seat in the wheel class on Tuesday next, put 25 there for Ada Kern.")
+    ),
+    "what is done in the end is told at the beginning": Case(
+        ask(
+            "In the end, book one seat in the Tuesday wheel class. To begin with, put 25 there for "
+            "Ada Kern."
+        )
+    ),
     "another amount, which a row that is acted on has": Case(
         ask(REQUEST.replace("25", "4")), "unmatched_value"
     ),

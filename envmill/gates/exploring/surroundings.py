@@ -1,5 +1,5 @@
-"""Reads around changes: before and after them, again from the state they reached, and from that
-state with its rows reversed."""
+"""Reads and changes repeated on the states that changes reached, with rows reversed; on the state
+as it is if a result differs. Also changes that add a row, repeated where another row is missing."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _CHAINED = 7
 """Changes in one session. They may hide each other's effects, but more sessions would need more
 resets and reads."""
 _READS, _AIMED = 18, 4
-"""Reads around one chain, and those of them for one parameter's rows."""
+"""Most reads around one chain, and most values that are tried for one parameter of a query."""
 _FINAL_CHANGES = 4
 """Changes at the end of a chain that are repeated on its state alone."""
 
@@ -26,8 +26,8 @@ Play = Callable[[Sequence[SessionPlan]], Awaitable[list[list[ObservedCall]]]]
 
 
 async def explore_changes(exploration: ExplorationRun, play: Play) -> None:
-    """Plays every tool's changes, a few to a session, and compares all reached states and start
-    states."""
+    """Plays the first changes of every tool, a few to a session. Then compares the results of reads
+    on each reached state and start state with those under reversed rows."""
     writes = pick_writes(exploration)
     rounds = [
         [calls[number] for calls in writes.values() if number < len(calls)]
@@ -42,7 +42,7 @@ async def explore_changes(exploration: ExplorationRun, play: Play) -> None:
     ]
     visits = await _visit(exploration, chains, play)
     shown = {observed.call.name for visit in visits for observed in visit.moves}
-    # Changes that earlier ones of their session prevented get a session of their own.
+    # Tools of which no change succeeded in the shared sessions get a session of their own.
     alone = [
         _make_chain(exploration, calls[:1], (), times=2)
         for name, calls in writes.items()
@@ -114,8 +114,8 @@ async def _visit(
 
 
 async def _compare(exploration: ExplorationRun, visits: Sequence[VisitedState], play: Play) -> None:
-    """Repeats the reads of every state with its rows reversed. If a result differs, they are also
-    repeated on the state as it is, to find the cause."""
+    """Repeats the reads and final changes of every state with its rows reversed. If a result
+    differs, or has nothing to be compared with, also on the state as it is, to find the cause."""
     turned = await play([visit.begin(turn_rows(visit.state)) for visit in visits])
     parted = [visit for visit, calls in zip(visits, turned, strict=True) if not visit.agrees(calls)]
     alone = dict(
@@ -132,8 +132,8 @@ async def _compare(exploration: ExplorationRun, visits: Sequence[VisitedState], 
 
 
 class _FinalChanges:
-    """Chooses the changes at the end of chains: without randomness, and those chosen least so far
-    first."""
+    """Chooses changes for the end of a chain: such as used no clock, id or randomness, and came
+    before any other change of their session. Those chosen least so far come first."""
 
     def __init__(self, exploration: ExplorationRun) -> None:
         self._taken: dict[str, int] = {}
@@ -159,8 +159,8 @@ class _FinalChanges:
 def _pick_reads(
     exploration: ExplorationRun, state: Json, writes: Sequence[ObservedCall]
 ) -> tuple[Call, ...]:
-    """Successful queries, and queries for rows that the writes touched or refer to. Without writes,
-    for the first and last rows."""
+    """Successful queries, and these again for rows that the writes touched and rows that those
+    refer to. Without writes, for the first and last row of each collection."""
     near = (
         {key for write in writes for key in _find_near(exploration, write)}
         if writes
@@ -175,14 +175,15 @@ def _pick_reads(
                 if observed.seen.outcome == "ok" and observed.why in ("test", "drawn")
             ]
             queues.append([*_aim(exploration, done[:1], state, near), *done[:2]])
-    # Tools take turns, so that no query is left out because of those before it.
+    # Tools take turns, so that the reads of one tool do not crowd out those of others.
     reads = (call for turn in zip_longest(*queues) for call in turn if call)
     distinct = {canonical_json([call.name, call.arguments]): call for call in reads}
     return tuple(islice(distinct.values(), _READS))
 
 
 def _find_near(exploration: ExplorationRun, write: ObservedCall) -> set[str]:
-    """Keys of touched rows, and of rows they refer to."""
+    """Keys and all other texts of touched rows that still exist. Among them are the keys of the
+    rows they refer to."""
     touched = {tuple(change.path[:2]) for change in exploration.diff(write)}
     return _name(
         [row for row in exploration.rows(write.after) if (row.collection, row.key) in touched]
@@ -221,8 +222,8 @@ def _aim(
 
 
 async def explore_holes(exploration: ExplorationRun, play: Play) -> None:
-    """Repeats changes where a row is missing. A program that counts rows assigns a key twice then;
-    random ids never repeat."""
+    """Repeats changes that add a row, where its key already exists and another row is missing; not
+    if ids are random or given. A program that numbers rows by their count overwrites that row."""
     holes = list[_Hole]()
     for write in (observed for calls in pick_writes(exploration).values() for observed in calls):
         if write.seen.uses.get("ids") or write.seen.uses.get("randomness"):
@@ -248,8 +249,7 @@ async def explore_holes(exploration: ExplorationRun, play: Play) -> None:
         if test.one.outcome == "ok" and not _adds(test, hole.place[:1])
     ]
     emptied = await _play_holes(short, [hole.emptied for hole in short], exploration, play)
-    # If the same key comes again with one row less, it follows from the arguments and not from a
-    # count.
+    # If the same key comes again with one row less, it does not depend on the number of rows.
     about = [hole for hole, test in emptied if _adds(test, hole.place)]
     exploration.hole_tests += [
         test for hole, test in filled if not any(hole is one for one in about)
@@ -291,7 +291,8 @@ def _adds(test: HoleTest, place: Sequence[str]) -> bool:
 
 
 def _make_hole(state: Json, place: list[str], call: Call) -> _Hole | None:
-    """None if other rows refer to every row."""
+    """None if the collection is empty or a list, or if every key occurs more than twice in the
+    state: as key, as `id`, and in a reference."""
     collection, key = place
     others = [row for row in list_rows(state) if row.collection == collection]
     free = [row for row in others if sum(value == row.key for value in list_scalars(state)) <= 2]

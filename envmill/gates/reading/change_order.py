@@ -27,18 +27,18 @@ _TURNS_ROUND = re.compile(
     r"\b(?:before|first|once|prior|earlier|until|unless|when|as soon as|after (?!that\b|which\b|"
     r"this\b))"
 )
-"""Words that may reverse the order of what follows them."""
+"""Words by which the wanted order may differ from the order of mention, as in `A, but first B`."""
 _WAITS = re.compile(
     r"\b(?:once|when|until(?! \d)|unless|as soon as|after|last|lastly|finally|later|in the end|"
     r"only then)\b"
 )
-"""Words by which a sentence asks for something later than the next sentence does."""
+"""Words by which a sentence asks for something later than a sentence after it does."""
 _GOES_FIRST = re.compile(
     r"\b(?:beforehand|prior to|before (?:that|this|these|those|any|all|you|doing|the))\b"
     r"|\b(?:but|though|however)\b.*\bfirst\b|\S+\s+\S+\s+\S+.*\bfirst\b"
 )
-"""Words by which a sentence asks for something earlier than the sentence before. A sentence that
-starts with `First` only counts."""
+"""Words by which a sentence asks for something earlier than a sentence before it does. `First`
+among its first three words only begins a list, unless `but`, `though` or `however` precedes it."""
 _NAMED_FIRST = "".join(
     rf"(?<!\b{word} )" for word in ("the", "very", "a", "our", "my", "your", "his", "her", "their")
 )
@@ -50,7 +50,8 @@ _DEMANDS = re.compile(
     r"|whereupon|only then|before (?:that|this|you|doing)|beforehand|once (?:that|this|it|he|she|"
     r"they)|as soon as"
     r"|in (?:this|that|the following) order"
-    r"|one after (?:the other|another)|one by one|step by step|next,|to (?:begin|start) with)\b"
+    r"|one after (?:the other|another)|one by one|step by step"
+    r"|(?:\A|(?<=and )|(?<=[;.:!?] )|(?<=\n))next(?=,)|to (?:begin|start) with)\b"
 )
 """Words that demand an order. A list of wishes demands none, numbered or not; neither do "the very
 first day", "he stays until six then" and "we are then short of one"."""
@@ -63,23 +64,33 @@ _JOINS = re.compile(
 )
 """Words that join two wishes in one sentence."""
 _OPENING = 12
-"""Number of characters in which a sentence refers to the one before."""
+"""Number of characters at the start of a sentence in which a word such as `also` links it to the
+sentence before, and does not join two wishes."""
 _DEPTH = 2
 """Number of references followed from a row, because people often call a row by the name of another
 one."""
 
 
 def order_as_asked(subject: ScenarioCase, asked: RequestAlignment) -> list[int] | None:
-    """Positions of the changes in the requested order. None if no order is demanded, if it is the
-    path's, or if words may reverse it."""
+    """Positions of the changes in the requested order, found by sentences or else by words. None if
+    no order is demanded, or if neither way finds one that differs from the path's."""
     if not _DEMANDS.search(normalise(subject.scenario.request)):
         return None
-    return order_by_sentences(asked) or order_by_words(subject)
+    found = order_by_sentences(asked)
+    return found if found or _keeps_an_order(asked) else order_by_words(subject)
+
+
+def _keeps_an_order(asked: RequestAlignment) -> bool:
+    """Whether words demand the path's order of two changes, where the order of mention is another."""
+    return any(
+        late.sentence < soon.sentence and is_meant(late, soon, asked)
+        for soon, late in pairwise(asked.known)
+    )
 
 
 def order_by_words(subject: ScenarioCase) -> list[int] | None:
-    """Sorts changes by where the request first mentions a value unique to each; None if some change
-    has none."""
+    """Sorts changes by where the request first mentions a value that no other change has. None if
+    it mentions none for some change, if the order is the path's, or if words may reverse it."""
     stock, writes = StateIndex.of(subject.scenario.initial_state), list_writes(subject)
     text = normalise(subject.scenario.request)
     words = {place: set(list_words(subject, place, stock)) for place in writes}
@@ -97,7 +108,8 @@ def order_by_words(subject: ScenarioCase) -> list[int] | None:
 
 
 def list_words(subject: ScenarioCase, place: int, stock: StateIndex) -> Iterator[str]:
-    """Values of a change, and names of its rows."""
+    """Values of a call's arguments, and every plain value of the rows that these name and of the
+    rows those refer to."""
     arguments = subject.scenario.oracle[place].arguments
     for name, value in (
         (name, leaf) for name, given in arguments.items() for leaf in list_leaves(given)
@@ -108,7 +120,8 @@ def list_words(subject: ScenarioCase, place: int, stock: StateIndex) -> Iterator
 
 
 def order_by_sentences(asked: RequestAlignment) -> list[int] | None:
-    """Sorts changes by the sentence that asks for each."""
+    """Sorts changes by the sentence that asks for each, where that is certain; a change without one
+    keeps its position. None if the result is the path's order."""
     ordered = iter(sort_as_asked(asked.known, asked))
     places = [next(ordered).place if one.sentence >= 0 else one.place for one in asked.wishes]
     return None if places == [one.place for one in asked.wishes] else places
@@ -117,7 +130,8 @@ def order_by_sentences(asked: RequestAlignment) -> list[int] | None:
 def sort_as_asked(
     known: Sequence[RequestedChange], asked: RequestAlignment
 ) -> list[RequestedChange]:
-    """Sorts changes by sentence, unless words of the request keep the order of the path."""
+    """Sorts changes by sentence. Neighbours keep the path's order if a sentence is uncertain
+    (`is_sure`) or if words demand that order (`is_meant`)."""
     ordered = list(known)
     for _ in known:
         for place, (soon, late) in enumerate(pairwise(ordered)):
@@ -131,9 +145,10 @@ def sort_as_asked(
 
 
 def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether the later change's sentence is certain: it shows a name or several words, and the
-    other sentence does not show more. No sentence that would keep the path's order may name either
-    change as well."""
+    """Whether the request surely asks for `late`, which the path does after `soon`, before it: the
+    sentence of `late` shows a name, a number or two signs of it, and that of `soon` not all of
+    these and more. No sentence that would keep the path's order names either change as well as its
+    own does, or better."""
     here, there = (late.list_shown(asked.texts[each.sentence]) for each in (late, soon))
     if not (len(here) > 1 or not all(str(sign).islower() for _, sign in here)) or here < there:
         return False
@@ -143,8 +158,8 @@ def is_sure(late: RequestedChange, soon: RequestedChange, asked: RequestAlignmen
 
 
 def _is_named_best(change: RequestedChange, others: Iterable[int], asked: RequestAlignment) -> bool:
-    """Whether its own sentence names the change better than the others do. Words such as `urgent`
-    describe many rows."""
+    """Whether its own sentence names the change better than each of the given others does. Values
+    in small letters, such as `urgent`, do not count, because they describe many rows."""
     own = _weigh_names(change, asked.texts[change.sentence])
     return all(_weigh_names(change, asked.texts[number]) < own for number in others)
 
@@ -158,7 +173,8 @@ def _weigh_names(change: RequestedChange, text: Question) -> float:
 
 
 def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether the request says in words that its first wish comes later.
+    """Whether words demand the path's order: `late` is named in an earlier sentence than `soon`,
+    but is to be done after it.
 
     "Before that" may refer to every wish of its sentence, or order two of them. It refers to all if
     the path does all of them before the late change.
@@ -174,8 +190,8 @@ def is_meant(late: RequestedChange, soon: RequestedChange, asked: RequestAlignme
 
 
 def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
-    """Changes that no sentence asks for: the sentence about their rows asks for others, as many as
-    it has parts."""
+    """Changes that no sentence asks for: theirs has no more parts than other changes, and says more
+    about one of these. A change that another sentence may ask for is not among them."""
     for one in asked.known:
         text, rivals = asked.texts[one.sentence], asked.list_beside(one)
         if (
@@ -189,8 +205,8 @@ def list_unasked(asked: RequestAlignment) -> Iterator[RequestedChange]:
 
 
 def _goes_with_others(wish: RequestedChange, asked: RequestAlignment) -> bool:
-    """Whether a sentence with other wishes says a value of this change alone, and has enough parts
-    to ask for it as well."""
+    """Whether a sentence that asks for other changes says a value of this one that none of them
+    has, and has a part left to ask for it."""
     for number, text in enumerate(asked.texts):
         others = [one for one in asked.wishes if one.sentence == number]
         if number != wish.sentence and others and count_joins(text, others) >= len(others):
@@ -213,8 +229,8 @@ def count_joins(text: Question, wishes: Sequence[RequestedChange]) -> int:
 def _mentions_more(
     rival: RequestedChange, one: RequestedChange, shown: set[Sign], told: set[Sign]
 ) -> bool:
-    """Whether the sentence mentions more signs of the rival. If it mentions the same, it asks for
-    the first one."""
+    """Whether the sentence shows the same signs of the rival, and more. If it shows exactly the
+    same, it asks for the earlier change, unless both are calls of one tool."""
     return shown < told or (
         shown == told and rival.place < one.place and rival.call.name != one.call.name
     )
@@ -223,20 +239,19 @@ def _mentions_more(
 def list_other_amounts(
     asked: RequestAlignment, shown: Sequence[set[Decimal]]
 ) -> Iterator[tuple[RequestedChange, Decimal, Decimal]]:
-    """(change, its amount, another amount in the sentence) for changes whose sentence does not say
-    their amount. Nothing else in the sentence uses the other amount or is named by it.
+    """(change, an amount that its sentence does not say, another amount that it says). The other one
+    is no amount of the change, the sentence says it more often than its other changes use it, and
+    no text of a row or argument in it contains it.
 
-    Amounts in other words or units count as said, and so do results of amounts that earlier replies
-    showed.
+    Amounts in other words or units count as said, and so do amounts that words such as `more`,
+    `half` or `total` derive from numbers in earlier replies.
     """
     for one in asked.known:
         text = asked.read_on(one)
-        said, mine = Counter(number.value for number in read_numbers(text)), list_amounts(one)
+        said, own = Counter(number.value for number in read_numbers(text)), list_amounts(one)
         sentence = KnownValues.of([text], 0)
-        mine -= {
-            number
-            for number in mine - said.keys()
-            if amounts_to(number, sentence, shown[one.place])
+        mine = own - {
+            number for number in own - said.keys() if amounts_to(number, sentence, shown[one.place])
         }
         if mine <= said.keys() or asked.may_be_elsewhere(one):
             continue
@@ -257,7 +272,7 @@ def list_other_amounts(
         # `In two rounds` counts the calls of a tool.
         rounds = Counter(each.call.name for each in asked.wishes)[one.call.name]
         counts = {Decimal(rounds)} if rounds > 1 else set[Decimal]()
-        if spare := (said - used).keys() - named - counts:
+        if spare := (said - used).keys() - own - named - counts:
             yield one, min(mine - said.keys()), min(spare)
 
 

@@ -23,8 +23,8 @@ _DEPTH = 2
 """Number of references followed from a row, because people often call a row by the name of another
 one."""
 _REFERRED = 0.4
-"""Weight of names in referred rows, where a row's own fields have 1; also of a tool's other words,
-where its first has 1."""
+"""Weight of texts in rows that a row refers to, where its own texts have 1. Also of every word of a
+tool's name after the first, which has 1."""
 _TAKEN = 0.4
 """Weight of a sentence that already asks for another change."""
 
@@ -49,8 +49,8 @@ class RequestedChange:
         return {sign for sign in self.signs if is_shown(sign, text)}
 
     def list_telling(self, text: Question) -> set[Sign]:
-        """Shown signs that distinguish the change from others of the same rows. The tool's words
-        for a kind of row do not."""
+        """Shown signs, without the words of the tool's name after its first: `ticket` in `close_ticket`
+        fits every change of a ticket."""
         return {
             sign
             for sign in self.list_shown(text)
@@ -91,7 +91,8 @@ class RequestAlignment:
         return [one for one in self.wishes if one.sentence >= 0]
 
     def find_text(self, place: int) -> str:
-        """The sentence that asks for a change; empty if none or several do."""
+        """The sentence that asks for the change at this position. Empty if none does, or if the call
+        there only reads."""
         return next((self.texts[one.sentence].text for one in self.known if one.place == place), "")
 
     def read_on(self, wish: RequestedChange) -> str:
@@ -130,8 +131,8 @@ class RequestAlignment:
 
 
 def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
-    """The tool's name, the values, names of the rows, and with less weight names of rows these
-    refer to."""
+    """Words of the tool's name, values of the arguments, and texts of the rows that these name.
+    Words after the first, and texts of rows that those rows refer to, have less weight."""
     verb, *nouns = cut_name(call.name) or [call.name]
     signs: dict[Sign, float] = {("name", verb): 1.0} | {("name", noun): _REFERRED for noun in nouns}
     for argument, value in (
@@ -148,8 +149,8 @@ def list_signs(call: Call, stock: StateIndex) -> dict[Sign, float]:
 def leave_out_written(
     calls: Sequence[Call], signs: Sequence[dict[Sign, float]]
 ) -> list[dict[Sign, float]]:
-    """Signs without values of rows that another change writes: a request for a description `for the
-    audit` mentions no row that has it already."""
+    """Signs of each change, without texts of its rows that only other calls have as arguments.
+    `Describe it as 'for the audit'` does not mean a row that already has this description."""
     given = [
         [leaf for leaf in list_leaves(call.arguments) if isinstance(leaf, str)] for call in calls
     ]
