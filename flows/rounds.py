@@ -15,6 +15,7 @@ from prefect.runtime import flow_run
 from envmill.base.errors import BudgetReached, SettingsError
 from envmill.lake.lake import Lake
 from envmill.lake.stores import open_store
+from envmill.models.terms import agree_on_budget, count_spent
 from flows.running import walk_run
 from flows.spread.names import RunnerName
 from flows.surroundings import read_settings
@@ -45,16 +46,14 @@ async def walk_rounds(config: RunConfig, runner: RunnerName = "local") -> None:
 
 
 def fill_in(lake: Lake, run: str, asked: RunConfig) -> RunConfig:
-    """What decides about rounds, as the run began with it; the rest each round fixes for itself."""
+    """What decides about rounds, as the run began with it, and the budget that was agreed on last;
+    the rest each round fixes for itself."""
     if run not in lake.runs():
         return asked
     began = RunConfig.read(lake.fix(run, "config", asked.model_dump(mode="json")))
-    renewed = {
-        name: value
-        for name in ("budget", "budget_tokens")
-        if (value := getattr(asked, name)) is not None
-    }
-    return began.model_copy(update={"run": asked.run} | renewed)
+    agreed = agree_on_budget(run, asked, began, lake)
+    budgets = {"budget": agreed.money, "budget_tokens": agreed.tokens}
+    return began.model_copy(update={"run": asked.run} | budgets)
 
 
 def check_rounds(config: RunConfig) -> None:
@@ -109,12 +108,10 @@ def make_round(
     """The first round is the run itself. Later ones have what earlier ones left of the budget."""
     if number == 1:
         return config
-    calls = [call for each in spent for call in each if not call.reused]
+    amounts = [count_spent(call for call in each if not call.reused) for each in spent]
     left = {
-        "budget": _take(config.budget, sum(call.cost or 0.0 for call in calls)),
-        "budget_tokens": _take(
-            config.budget_tokens, sum(call.tokens_in + call.tokens_out for call in calls)
-        ),
+        "budget": _take(config.budget, sum(amount.money for amount in amounts)),
+        "budget_tokens": _take(config.budget_tokens, sum(amount.tokens for amount in amounts)),
     }
     if any(bound is not None and bound <= 0 for bound in left.values()):
         raise BudgetReached(

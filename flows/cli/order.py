@@ -172,7 +172,7 @@ def _explain_end(ended: dict[str, Any], run: str, link: str) -> None:
     print_text(f"{ended['state_name']}: {message}", err=True)
     advice = (
         f"A Retry has the same budget: run `envmill run --resume {run} --budget MORE`, the new "
-        "total of all rounds."
+        "total."
         if BudgetReached.__name__ in message
         else f"Press Retry at {link}\nor run `envmill run --resume {run}`."
     )

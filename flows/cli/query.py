@@ -12,8 +12,8 @@ Run = Annotated[
 ]
 
 FAILURES = (
-    "select lap, stage, outcome, reason, gate, subjects, example_subject, example from failures "
-    "where run = ?"
+    "select lap, stage, outcome, reason, gate, subjects, round(seconds, 1) as seconds, cost, "
+    "example_subject, example from failures where run = ?"
 )
 
 _SPENT = """sum(calls)::bigint as calls, sum(reused)::bigint as reused, sum(unusable)::bigint as unusable,
@@ -121,7 +121,8 @@ def funnel(context: typer.Context, run: Run = None) -> None:
 
 
 def failures(context: typer.Context, run: Run = None) -> None:
-    """Show why candidates of a run were dropped or ended in error, with one example each."""
+    """Show why candidates of a run were dropped or ended in error, what the step spent on them, and
+    one example each."""
     from flows.cli.question import ask, find_run
     from flows.cli.table import show
 

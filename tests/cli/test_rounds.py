@@ -107,6 +107,14 @@ def test_later_rounds_have_what_earlier_ones_left_of_the_budget() -> None:
     assert (second.budget, second.budget_tokens) == (1.0, 70)
     with pytest.raises(BudgetReached, match="--resume night --budget MORE"):
         make_round(RunConfig(target=9, budget=1.0), "night", 2, [calls, calls])
+    unanswered = [
+        call.model_copy(update={"possibly_paid_cost": 0.5, "possibly_paid_tokens": 20})
+        for call in calls
+    ]
+    third = make_round(
+        RunConfig(target=9, budget=2.0, budget_tokens=100), "night", 3, [calls, unanswered]
+    )
+    assert (third.budget, third.budget_tokens) == (0.5, 50)
 
 
 def test_a_resumed_run_has_the_target_it_began_with(lake: Lake) -> None:
@@ -120,6 +128,24 @@ def test_a_resumed_run_has_the_target_it_began_with(lake: Lake) -> None:
         "night",
         7.0,
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "budget"),
+    [
+        pytest.param(RunConfig(run="night"), 7.0, id="resumed without a bound"),
+        pytest.param(RunConfig(target=9, budget=2.0), 7.0, id="a retry, with the first bound"),
+        pytest.param(RunConfig(run="night", budget=9.0), 9.0, id="resumed with another bound"),
+    ],
+)
+def test_the_budget_that_was_agreed_on_last_counts(
+    lake: Lake, asked: RunConfig, budget: float
+) -> None:
+    lake.fix("night", "config", RunConfig(target=9, budget=2.0).model_dump(mode="json"))
+    note(lake, "night", "started", {})
+    assert fill_in(lake, "night", RunConfig(target=9, budget=2.0)).budget == 2.0
+    assert fill_in(lake, "night", RunConfig(run="night", budget=7.0)).budget == 7.0
+    assert fill_in(lake, "night", asked).budget == budget
 
 
 @pytest.mark.parametrize(
