@@ -13,15 +13,15 @@ from envmill.gates.exploring.observations import ExplorationRun
 from envmill.verifiers.diff import diff_states
 from schemas.environment import Call
 
-ALL = "UPDATE requests SET status = ?, got = ?"
-ONE = "UPDATE requests SET got = ? WHERE id = ?"
-GROUP = "UPDATE requests SET got = ? WHERE blood_group = ?"
-OTHER = "UPDATE requests SET forgotten = ?"
+ALL = "run('UPDATE requests SET status = ?, got = ?')"
+ONE = "run('UPDATE requests SET got = ? WHERE id = ?')"
+GROUP = "run('UPDATE requests SET got = ? WHERE blood_group = ?')"
+OTHER = "run('UPDATE requests SET forgotten = ?')"
 UNIT = {"U1": {"request_id": "R1", "blood_group": "A+"}}
 WARD = {"W1": {"name": "North"}}
 
 
-def find_breaches(statement: str, before: Any, after: Any, *called: str) -> list[str]:
+def find_breaches(code: str, before: Any, after: Any, *called: str) -> list[str]:
     observed = SimpleNamespace(
         before="before",
         after="after",
@@ -32,7 +32,7 @@ def find_breaches(statement: str, before: Any, after: Any, *called: str) -> list
         writes=lambda: [observed],
         diff=lambda _: diff_states(before, after),
     )
-    built = SimpleNamespace(environment=SimpleNamespace(files={"m.py": f'run("{statement}")'}))
+    built = SimpleNamespace(environment=SimpleNamespace(files={"m.py": code}))
     return [
         breach.reason
         for breach in others_are_left_alone(
@@ -84,7 +84,7 @@ def test_what_may_be_meant_for_all_rows_is_only_suspected(called: str, reason: s
     sensors = {"S1": {"room_id": "R1"}}
     before = {"sensors": sensors, "rooms": make_rows("alarm", "off", "off", "off")}
     after = {"sensors": sensors, "rooms": make_rows("alarm", "on", "on", "on")}
-    assert find_breaches("UPDATE rooms SET alarm = ?", before, after, called) == [reason]
+    assert find_breaches("run('UPDATE rooms SET alarm = ?')", before, after, called) == [reason]
 
 
 def test_siblings_change_and_their_parent_was_not_named() -> None:
@@ -109,3 +109,24 @@ def test_a_single_other_row_is_enough_only_beside_a_statement_without_a_conditio
     after = {"units": UNIT, "requests": make_requests(2, 2, 2)}
     assert find_breaches(ONE, before, after, "U1") == []
     assert find_breaches(ALL, before, after, "U1") == ["every_row_changed"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param('run("UPDATE requests SET got = ?" + where)', id="added"),
+        pytest.param('run(f"UPDATE requests SET got = ? {where}")', id="put-in"),
+        pytest.param(
+            'run(f"UPDATE requests SET got = {got} WHERE blood_group = ?")', id="f-string"
+        ),
+        pytest.param('text = "UPDATE requests SET got = ?"\ntext += where', id="added-later"),
+    ],
+)
+def test_a_condition_that_is_added_elsewhere_is_no_missing_one(code: str) -> None:
+    """All requests are of the blood group of the unit, and the condition asks for it."""
+    before = {"units": UNIT, "requests": make_requests(3, 0, 0, blood_group="A+")}
+    after = {"units": UNIT, "requests": make_requests(2, 2, 2, blood_group="A+")}
+    assert find_breaches(code, before, after, "U1") == []
+    assert find_breaches("run('UPDATE requests SET got = ?')", before, after, "U1") == [
+        "every_row_changed"
+    ]

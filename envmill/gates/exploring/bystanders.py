@@ -149,12 +149,15 @@ def _refers(row: Json, named: set[str], column: str) -> bool:
 
 
 def _list_bare_updates(environment: Environment) -> list[str]:
-    """Statements of the program that update all rows of a table."""
+    """Statements that the program hands to a call whole, and that update all rows of a table. A
+    text that is put together, or kept for later, may get its condition elsewhere."""
     texts = [
-        node.value
+        argument.value
         for _, nodes in list_nodes(environment)
         for node in nodes or ()
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if isinstance(node, ast.Call)
+        for argument in node.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     ]
     return [text for text in texts if _UPDATE.match(text) and not _WHERE.search(text)]
 
